@@ -216,7 +216,7 @@ def _write_score_table() -> str:
     with open(SCORES, encoding="utf-8", newline="") as stream:
         scores = {row["package"]: row for row in csv.DictReader(stream)}
     lines = [
-        "| package | mutants | tried | caught | of those to be caught | live, with reason |",
+        "| package | mutants | tried | caught at first | caught now | live, with reason |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name in (*CRATES, *PACKAGES):
@@ -225,14 +225,15 @@ def _write_score_table() -> str:
             lines.append(f"| `{name}` | | no sample yet | | | |")
             continue
         catchable = int(row["tried"]) - int(row["equivalent"])
-        share = f"{100 * int(row['caught']) / catchable:.1f} %"
+        first, now = (
+            f"{row[key]}, {100 * int(row[key]) / catchable:.1f} %"
+            for key in ("caught_at_first", "caught")
+        )
         if row["seed"]:
-            share += f"; of all {row['low_percent']} to {row['high_percent']} %"
+            first += f"; of all {row['low_percent']} to {row['high_percent']} %"
         tried = f"{row['tried']}, at random" if row["seed"] else row["tried"]
         listed = f"{row['listed']}, {row['equivalent']} of them equivalent"
-        lines.append(
-            f"| `{name}` | {row['mutants']} | {tried} | {row['caught']} | {share} | {listed} |"
-        )
+        lines.append(f"| `{name}` | {row['mutants']} | {tried} | {first} | {now} | {listed} |")
     return "\n".join(lines) + "\n"
 
 

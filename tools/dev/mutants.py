@@ -17,12 +17,12 @@ import rust_mutant_list
 import setup_steps as steps
 from mutant_journal import Plan, drop_place, read_list, read_outcomes, read_reasons
 from mutant_sample import compute_wilson_interval
+from mutant_witnesses import SCORES, fill_page
 from rust_mutant_list import CRATES
 from shell import StepFailed, Stopwatch, print_message, run_program
 
 TOOL_VERSION = "27.1.0"
 PARSER_PACKAGES = ["tree-sitter==0.26.1", "tree-sitter-rust==0.24.2"]
-SCORES = os.path.join(steps.ROOT, "tests", "mutation-scores.csv")
 CHANGED_LIMIT_S = 180.0
 """A package's time where only what differs is tried."""
 EQUIVALENT = "Equivalent: "
@@ -41,7 +41,7 @@ usage: ./dev mutants [--sample N] [--seed S] [--jobs N] [PACKAGE ...]
   --install   put cargo-mutants into .boot (some minutes); done at need otherwise
   --changed   only what differs from main, as `./dev check` does, with what is installed
   --seen      find a mutant that each test file of docs/validation.md catches
-  --scores    try nothing, write tests/mutation-scores.csv from what is known
+  --scores    try nothing, write tests/mutation-scores.csv and docs/validation.md from what is known
 """
 
 
@@ -70,6 +70,7 @@ def run_mutants(arguments: list[str]) -> int:
         return 2
     if words.scores:
         write_scores()
+        fill_page()
         return report_survivors(known)
     if words.install:
         install_tool()
@@ -101,6 +102,7 @@ def run_mutants(arguments: list[str]) -> int:
         print_message(f"mutants of {name}: {describe_score(name)} ({clock})")
     if not words.changed:
         write_scores()
+        fill_page()
     return report_survivors(chosen)
 
 

@@ -1,6 +1,7 @@
 """A plugin of pytest: notes the mutants of the engine that each test reaches, and its time.
 
-Each test runs in a fork of its own: the engine reads its switch once in a process.
+Each test runs in a fork of its own: the engine notes a mutant once in a process. Those that were
+reached before, while the tests were imported, count for each test.
 ``TRUNKLINE_NOTED`` has the file to write.
 """
 
@@ -20,13 +21,20 @@ MAX_TEST_S = 6.0
 """Time after which a test is ended, as too slow to be tried on mutants."""
 
 
+# Of this process and its forks, and of programs that they start.
+os.environ[SWITCH] = f"notes:{NOTES}"
+PROGRAM_NOTES = f"{NOTES}.programs"
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> bool:
     """Run a test in a fork, and write what it reached if it passes."""
+    start = os.path.getsize(NOTES) if os.path.exists(NOTES) else 0
+    _noted_before.setdefault("size", start)
     begun = time.monotonic()
     child = os.fork()
     if child == 0:
-        os.environ[SWITCH] = f"notes:{NOTES}"
+        os.environ[SWITCH] = f"notes:{PROGRAM_NOTES}"
         status = 1
         try:
             reports = runtestprotocol(item, log=False)
@@ -40,12 +48,25 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool:
         if not ended and time.monotonic() - begun > MAX_TEST_S:
             os.kill(child, signal.SIGKILL)
     used_s = time.monotonic() - begun
-    numbers = []
-    if os.path.exists(NOTES):
-        with open(NOTES, encoding="utf-8") as stream:
-            numbers = [int(each) for each in stream.read().split()]
-        os.remove(NOTES)
+    numbers = {*_read_numbers(NOTES, 0, _noted_before["size"]), *_read_numbers(NOTES, start, None)}
+    numbers.update(_read_numbers(PROGRAM_NOTES, 0, None))
+    if os.path.exists(PROGRAM_NOTES):
+        os.remove(PROGRAM_NOTES)
     if status == 0 and numbers:
         with open(FILE, "a", encoding="utf-8") as stream:
-            stream.write(json.dumps([item.nodeid, used_s, numbers]) + "\n")
+            stream.write(json.dumps([item.nodeid, used_s, sorted(numbers)]) + "\n")
     return True
+
+
+_noted_before: dict[str, int] = {}
+
+
+def _read_numbers(path: str, start: int, end: int | None) -> list[int]:
+    """Read the numbers of mutants in a part of a file; none if there is no file."""
+    try:
+        with open(path, "rb") as stream:
+            stream.seek(start)
+            content = stream.read(-1 if end is None else end - start)
+    except OSError:
+        return []
+    return [int(each) for each in content.split()]

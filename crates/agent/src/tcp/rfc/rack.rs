@@ -416,3 +416,69 @@ fn choose_probe(sender: &mut Sender, fresh: bool, take: bool, now: Time) -> Opti
     }
     Some(if fresh { next } else { max - 1 })
 }
+
+#[cfg(test)]
+mod rfc8985 {
+    use super::*;
+
+    const MS: Span = 1_000_000;
+
+    /// With a least round trip of 20 ms, a first transmission delivered in 20 ms.
+    fn make() -> RackTlp {
+        let mut rack = RackTlp::new(3, 0, LostSegments::new(false));
+        rack.in_flight = 10;
+        rack.deliver(0, sent(0, false), None, 20 * MS);
+        rack
+    }
+
+    fn sent(sent_at: Time, retransmitted: bool) -> SentSegment {
+        SentSegment { sent_at, retransmitted, held: false, lost: false }
+    }
+
+    /// Section 6.2 step 2: one sent again says nothing if the time stamp answers an earlier
+    /// transmission, or if it arrived within less than the least round trip; else it is the latest.
+    #[test]
+    fn s6_2_step_2_an_answer_to_the_original_is_no_news_of_the_retransmission() {
+        for (echo, at, counts) in [
+            (Some(99 * MS), 130 * MS, false),
+            (Some(90 * MS), 130 * MS, false),
+            (Some(100 * MS), 130 * MS, true),
+            (Some(101 * MS), 130 * MS, true),
+            (None, 130 * MS, true),
+            (None, 119 * MS, false),
+            (None, 120 * MS, true),
+        ] {
+            let mut rack = make();
+            rack.deliver(1, sent(100 * MS, true), echo, at);
+            let latest = if counts { (100 * MS, 2, at - 100 * MS) } else { (0, 1, 20 * MS) };
+            assert_eq!((rack.sent_at, rack.end, rack.rtt), latest, "{echo:?} {at}");
+        }
+        let mut first = make();
+        first.deliver(1, sent(100 * MS, false), None, 110 * MS);
+        assert_eq!((first.min_rtt, first.rtt), (10 * MS, 10 * MS));
+    }
+
+    /// Section 6.2 step 3: a segment below the highest that arrived, sent once, shows reordering.
+    #[test]
+    fn s6_2_step_3_only_a_segment_sent_once_shows_reordering() {
+        for (seq, retransmitted, seen) in [(4, false, true), (4, true, false), (6, false, false)] {
+            let mut rack = make();
+            rack.deliver(5, sent(0, false), None, 20 * MS);
+            rack.deliver(seq, sent(0, retransmitted), None, 20 * MS);
+            assert_eq!(rack.reordering_seen, seen, "{seq} {retransmitted}");
+        }
+    }
+
+    /// Section 6.3: at a timeout the first segment is lost, and those sent a round trip and the window ago.
+    #[test]
+    fn s6_3_a_timeout_takes_the_first_and_the_old_ones() {
+        let mut rack = make();
+        rack.rtt = 20 * MS;
+        rack.segments = [99, 70, 80, 81].map(|at| sent(at * MS, false)).into();
+        assert_eq!(rack.timed_out_at(), None);
+        rack.on_timeout(7, 100 * MS);
+        let lost: Vec<bool> = rack.segments.iter().map(|one| one.lost).collect();
+        assert_eq!(lost, [true, true, true, false]);
+        assert_eq!((rack.timed_out_at(), rack.lost, rack.in_flight), (Some(7), 3, 6));
+    }
+}

@@ -307,3 +307,52 @@ fn v3_marks_take_a_third_of_their_mean_share() {
         assert!((drive.control.bounds.inflight_short - left).abs() < 1e-9, "{round}");
     }
 }
+
+/// Section 5.6.4.6: before start-up has filled the pipe the window grows by what was acknowledged while it is
+/// below its most, or fewer segments were delivered than the initial window.
+#[test]
+fn s5_6_4_6_in_start_up_the_window_grows_below_its_most_and_at_the_very_start() {
+    for (cwnd, early, grown) in
+        [(1_000.0, true, 1_010.0), (1_000.0, false, 1_000.0), (20.0, false, 30.0)]
+    {
+        let mut drive = Drive::in_mode(Mode::Startup);
+        drive.control.full.reached = false;
+        drive.window.cwnd = cwnd;
+        let initial = drive.control.initial_window as u64;
+        let total = if early { initial - 1 } else { initial };
+        let sample = RateSample { acked: 10, total, ..RateSample::default() };
+        drive.control.set_window(&mut drive.window, &sample);
+        assert_eq!(drive.window.cwnd, grown, "{cwnd} {early}");
+    }
+}
+
+/// Section 5.5.10.1: what was in the network without too much loss raises the long-term bound; without SACK
+/// a single loss is too much, and without a bound there is none to raise.
+#[test]
+fn s5_5_10_1_only_what_was_safe_raises_the_bound() {
+    for (lost_since, sack, bound, left) in [
+        (0, true, 128.0, 200.0),
+        (4, true, 128.0, 200.0), // one in fifty
+        (5, true, 128.0, 128.0),
+        (5, false, 128.0, 128.0),
+        (1, false, 128.0, 128.0),
+        (0, false, 128.0, 200.0),
+        (0, true, f64::INFINITY, f64::INFINITY),
+        (0, true, 300.0, 300.0),
+    ] {
+        let mut drive = Drive::in_mode(Mode::Cruise);
+        (drive.control.sack, drive.control.bounds.inflight_long) = (sack, bound);
+        drive.ack(|sample| (sample.lost_since, sample.sent_in_flight) = (lost_since, 200));
+        assert_eq!(drive.bound(), left, "{lost_since} {sack} {bound}");
+    }
+}
+
+/// Section 5.5.10.3, ResetCongestionSignals: the next round trip begins with neither a loss nor deliveries.
+#[test]
+fn s5_5_10_3_a_probe_begins_without_the_deliveries_of_before() {
+    let mut drive = Drive::in_mode(Mode::Cruise);
+    drive.ack(|_| ());
+    assert!(drive.control.latest.rate > 0.0 && drive.control.latest.inflight > 0.0);
+    drive.control.latest.reset();
+    assert_eq!((drive.control.latest.rate, drive.control.latest.inflight), (0.0, 0.0));
+}

@@ -213,3 +213,32 @@ mod tcp_cubic {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::Growth;
+
+    /// `cubictcp_acked`: a delay of 0 us counts as 1 us; the least stays; in the first second after a
+    /// reduction none counts.
+    #[test]
+    fn cubictcp_acked_keeps_the_least_delay_of_a_microsecond_at_least() {
+        let mut window =
+            Window { cwnd: 10.0, ssthresh: 1e9, cap: 100, credit: 0, growth: Growth::Segments };
+        let least = |samples: &[(Time, Span)], start: Option<u64>, window: &mut Window| {
+            let mut cubic = Cubic::new(SlowStart::Standard, false);
+            cubic.climb.start = start;
+            for &(now, rtt) in samples {
+                let view = ConnectionView { now, rtt: Some(rtt), ..ConnectionView::default() };
+                cubic.on_measured_ack(window, &view);
+            }
+            cubic.climb.min_rtt
+        };
+        assert_eq!(least(&[(0, 0)], None, &mut window), 1_000);
+        assert_eq!(least(&[(0, 999)], None, &mut window), 1_000);
+        assert_eq!(least(&[(0, 5_000), (1, 7_000), (2, 6_000)], None, &mut window), 5_000);
+        let second = TICKS_A_SECOND * TICK;
+        assert_eq!(least(&[(second - 1, 5_000)], Some(0), &mut window), 0);
+        assert_eq!(least(&[(second, 5_000)], Some(0), &mut window), 5_000);
+    }
+}
