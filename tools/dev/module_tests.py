@@ -26,7 +26,7 @@ TEST_PLACES = [
     *("tests/unit/test_pinned_results.py", "tests/evidence/test_kernel_senders.py"),
 ]
 """Files and folders of the tests that run the engine most."""
-MAX_FILE_S = 300.0
+MAX_FILE_S = 60.0
 """Time in which the tests of a file note what they reach."""
 MAX_TRIAL_S = 30.0
 """Time of all tests that a mutant is tried on, the quick ones first."""

@@ -17,7 +17,7 @@ from rust_mutant_build import SWITCH
 
 FILE = os.environ["TRUNKLINE_NOTED"]
 NOTES = f"{FILE}.notes"
-MAX_TEST_S = 6.0
+MAX_TEST_S = 3.0
 """Time after which a test is ended, as too slow to be tried on mutants."""
 
 

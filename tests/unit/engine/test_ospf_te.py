@@ -185,3 +185,11 @@ def test_tshark_reads_what_links_offer(tmp_path: Path) -> None:
 
 
 LEFT = "Pri (or TE-Class) 7: 250000 bytes/s (2000000 bits/s)"
+
+
+def test_rfc3630_s2_5_5_a_te_metric_is_of_32_bits() -> None:
+    """The language takes 2^32 as well, which is sent as the largest there is."""
+    for written, sent in [(2**32, 2**32 - 1), (2**32 - 1, 2**32 - 1), (2**32 - 2, 2**32 - 2)]:
+        data = compile(load(LINE.replace("metric: 40", f"metric: {written}"))).data
+        number = next(i for i, link in enumerate(data["links"]) if link["name"] == "X->Y")
+        assert data["signalling"]["ospf"]["te"][number]["metric"] == sent

@@ -153,3 +153,19 @@ def test_every_node_of_a_route_has_one_place_for_its_label() -> None:
     scenario = load(f"{NET}paths: {written}\n")
     labels = assign_labels(scenario.resolve())
     assert labels == {"p": [None, 16, None], "q": [None, 17, 16], "n": [None, 18, 0]}
+
+
+def test_rfc5036_copies_of_a_flow_in_a_trunk_take_its_path_and_others_that_of_their_node() -> None:
+    """LDP labels nodes; what a trunk carries keeps its path, each copy of a flow too."""
+    text = NET.replace("g: {agent: tcp, from: S, to: T}", "g: {agent: tcp, from: S, to: D}")
+    text = text.replace("f: {agent: tcp, ", "f: {replicate: 2, agent: tcp, ")
+    net = compile(
+        load(
+            f"{text}routing: {{ldp: {{}}}}\npaths: {{p: {{route: [S, A, B, C, D, E, T]}}}}\n"
+            "trunks: {t: {path: p, flows: f}}\n"
+        )
+    )
+    # Class 1 is the path; those of the seven nodes come after it: S is 2, D 6.
+    of_flow = {flow["name"]: (flow["fec"], flow["fec_reverse"]) for flow in net.flows}
+    assert {of_flow["f[0]"], of_flow["f[1]"]} == {(1, 2)}
+    assert of_flow["g"] == (6, 2)

@@ -187,3 +187,32 @@ def test_rfc4090_s3_2_the_first_node_has_no_label_to_take_off(protect: str, pops
     )
     [switch] = data["recovery"]["protections"][0]["switches"]
     assert data["nhlfe"][switch["alternative"]]["pop"] is pops
+
+
+SIGNALLED = (
+    NET.replace("links: {S-A: {}, ", "links: {B-C: {}, S-A: {}, ") + "signalling: {kind: rsvp-te}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("backup", "route", "is_node"),
+    [
+        ("auto, protect: link", "[S, C, T]", False),
+        ("auto, protect: node", "[S, C, T]", True),
+        ("bypass", "[A, C, B]", False),
+        ("bypass", "[A, C, T]", True),
+    ],
+)
+def test_rfc4090_s4_1_node_protection_is_asked_for_where_it_is_written_or_spans_two_links(
+    backup: str, route: str, is_node: bool
+) -> None:
+    """The bypass from A to T spans A-B and B-T: it protects node B."""
+    text = SIGNALLED.replace("paths:\n", f"paths:\n  bypass: {{route: {route}}}\n")
+    data = compiled_of(
+        f"{text}protections: {{p: {{path: working, kind: facility-bypass, link: A-B, "
+        f"backup: {backup}}}}}\n"
+    )
+    [protection] = (
+        each["protection"] for each in data["signalling"]["rsvp"]["sessions"] if each["protection"]
+    )
+    assert protection["node"] is is_node

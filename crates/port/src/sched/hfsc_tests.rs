@@ -65,6 +65,21 @@ mod stoica2000 {
         close(&rates(&shares, &trace, 1.0, 3.0), &[5.0, 5.0]);
     }
 
+    /// Linux's `update_vf`: a class that its upper limit held back takes up the virtual time of the
+    /// others, and does not catch up. Class 0 has 1 Mbit/s at most for a second; from then on both
+    /// have a half, where without that class 0 would have the line until it has had 4.5 Mbit.
+    #[test]
+    fn s4_a_class_held_back_by_its_limit_does_not_catch_up() {
+        let limit = ServiceCurve { m1_bit_s: 1_000_000, d_ns: 1_000_000_000, m2_bit_s: 10_000_000 };
+        let shares = [
+            HfscShare { upper_limit: Some(limit), ..shares_of(5_000_000, None) },
+            shares_of(5_000_000, None),
+        ];
+        let trace = backlog(&[0, 1], 10_000);
+        close(&rates(&shares, &trace, 0.0, 0.9), &[1.0, 9.0]);
+        close(&rates(&shares, &trace, 1.01, 1.4), &[5.0, 5.0]);
+    }
+
     /// Section II, delay apart from rate: 160 B every 20 ms (64 kbit/s), due within 5 ms (m1
     /// 256 kbit/s for 5 ms), with packets of 1500 B of a class with 9.7 Mbit/s in real time. No
     /// packet is later than 5 ms and one packet of 1500 B (1.2 ms), though at 64 kbit/s a packet
