@@ -1,7 +1,8 @@
 """Plans and outcomes of trials of mutants, kept in files of ``.stamps/mutants``.
 
 ``NAME.jsonl`` has a row for each trial of a mutant of a package, ``NAME.list.json`` the mutants of
-the last run without ``--changed``: all, or a sample.
+the last run without ``--changed``: all, or a sample; ``NAME.changed.json`` has those of the last
+run with it.
 """
 
 import csv
@@ -153,8 +154,8 @@ def read_reasons(name: str) -> dict[str, str]:
     return {row["mutant"]: row["reason"] for row in rows}
 
 
-def _get_list_path(name: str) -> str:
-    return os.path.join(FOLDER, f"{name}.list.json")
+def _get_list_path(name: str, is_changed: bool) -> str:
+    return os.path.join(FOLDER, f"{name}.{'changed' if is_changed else 'list'}.json")
 
 
 def write_list(name: str, count: int, plan: Plan, names: dict[str, str]) -> None:
@@ -177,26 +178,33 @@ def write_list(name: str, count: int, plan: Plan, names: dict[str, str]) -> None
         "seed": plan.seed if len(names) < count else None,
         "names": names,
     }
-    with open(_get_list_path(name), "w", encoding="utf-8") as stream:
+    path = _get_list_path(name, plan.difference is not None)
+    with open(path, "w", encoding="utf-8") as stream:
         json.dump(listed, stream)
 
 
-def read_list(name: str) -> Listed:
-    """Read the mutants of a package that the last run had to try."""
+def read_list(name: str, *, is_changed: bool = False) -> Listed:
+    """Read the mutants of a package that the last run had to try.
+
+    is_changed: The last with ``--changed``, else the last without.
+    """
     try:
-        with open(_get_list_path(name), encoding="utf-8") as stream:
+        with open(_get_list_path(name, is_changed), encoding="utf-8") as stream:
             return Listed(**json.load(stream))
     except OSError:
         return Listed(0, None, {})
 
 
-def read_outcomes(name: str) -> list[Outcome]:
-    """Read the outcomes of the mutants of a package that the last run had to try."""
+def read_outcomes(name: str, *, is_changed: bool = False) -> list[Outcome]:
+    """Read the outcomes of the mutants of a package that the last run had to try.
+
+    is_changed: The last with ``--changed``, else the last without.
+    """
     rows_by_identity: dict[str, list[dict[str, Any]]] = {}
     for row in _read_rows(name):
         rows_by_identity.setdefault(row["of"], []).append(row)
     found = []
-    for identity, mutant in read_list(name).names.items():
+    for identity, mutant in read_list(name, is_changed=is_changed).names.items():
         rows = rows_by_identity.get(identity, [])
         if rows:
             first, last = rows[0], rows[-1]

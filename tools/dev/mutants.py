@@ -10,6 +10,7 @@ of all mutants that a sample lets expect.
 import argparse
 import csv
 import os
+import signal
 import subprocess
 
 import python_mutants
@@ -92,18 +93,21 @@ def run_mutants(arguments: list[str]) -> int:
         install_tool()
         plan = Plan(jobs, sample=words.sample, seed=1 if words.seed is None else words.seed)
     chosen = words.packages or known
-    crates = [name for name in chosen if name in CRATES]
-    if crates and os.path.exists(rust_mutant_list.TOOL):
+    if not os.path.exists(rust_mutant_list.TOOL):
+        chosen = [name for name in chosen if name not in CRATES]
+    if crates := [name for name in chosen if name in CRATES]:
         try_crates(crates, plan)
     for name in chosen:
         clock = Stopwatch()
         if name not in CRATES:
             python_mutants.try_package(name, plan)
-        print_message(f"mutants of {name}: {describe_score(name)} ({clock})")
+        print_message(
+            f"mutants of {name}: {describe_score(name, is_changed=words.changed)} ({clock})"
+        )
     if not words.changed:
         write_scores()
         fill_page()
-    return report_survivors(chosen)
+    return report_survivors(chosen, is_changed=words.changed)
 
 
 def prepare_packages(names: list[str]) -> None:
@@ -159,22 +163,30 @@ def run_tool(file: str, words: list[str], limit_s: float | None) -> int:
     Raises StepFailed: It is another.
     """
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), file)
-    status = subprocess.call([steps.VENV_PYTHON, program, *words], cwd=steps.ROOT, timeout=limit_s)
+    command = [steps.VENV_PYTHON, program, *words]
+    with subprocess.Popen(command, cwd=steps.ROOT, start_new_session=True) as process:
+        try:
+            status = process.wait(limit_s)
+        except BaseException:
+            # The compiler too, that it may have started.
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
     if status:
         raise StepFailed(f"the mutants of Rust: status {status}")
     return status
 
 
-def find_unexplained(name: str) -> list[str]:
+def find_unexplained(name: str, *, is_changed: bool = False) -> list[str]:
     """Find the mutants of a package that live and are not listed."""
     reasons = read_reasons(name)
-    lives = (each.name for each in read_outcomes(name) if not each.is_caught)
+    outcomes = read_outcomes(name, is_changed=is_changed)
+    lives = (each.name for each in outcomes if not each.is_caught)
     return [mutant for mutant in lives if drop_place(mutant) not in reasons]
 
 
-def describe_score(name: str) -> str:
+def describe_score(name: str, *, is_changed: bool) -> str:
     """Describe the score of a package in a line."""
-    outcomes = read_outcomes(name)
+    outcomes = read_outcomes(name, is_changed=is_changed)
     caught = sum(each.is_caught for each in outcomes)
     share = f", {100 * caught / len(outcomes):.1f} %" if outcomes else ""
     return f"{caught} of {len(outcomes)} caught{share}"
@@ -214,9 +226,13 @@ def write_scores() -> None:
         table.writerows(rows.values())
 
 
-def report_survivors(names: list[str]) -> int:
+def report_survivors(names: list[str], *, is_changed: bool = False) -> int:
     """Show the mutants that live without a reason; 1 if there are any."""
-    unexplained = [f"{name}: {mutant}" for name in names for mutant in find_unexplained(name)]
+    unexplained = [
+        f"{name}: {mutant}"
+        for name in names
+        for mutant in find_unexplained(name, is_changed=is_changed)
+    ]
     for each in unexplained:
         print(each)
     if unexplained:

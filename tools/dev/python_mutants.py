@@ -236,8 +236,7 @@ def try_package(name: str, plan: Plan) -> None:
     chosen = plan.choose(listed)
     contents = _read_contents(chosen)
     identities = {each: each.identify(contents[each.path]) for each in chosen}
-    if plan.difference is None:
-        write_list(name, len(listed), plan, {of: each.name for each, of in identities.items()})
+    write_list(name, len(listed), plan, {of: each.name for each, of in identities.items()})
     settled = find_settled(name)
     left = [each for each in chosen if identities[each] not in settled]
     print_message(f"{len(left)} of {len(chosen)} mutants of {name} left to try")

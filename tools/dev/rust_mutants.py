@@ -217,8 +217,7 @@ def try_crates(crates: list[str], plan: Plan) -> None:
     for crate in crates:
         listed = [each for each in mutants if each.crate == crate]
         chosen = plan.choose(listed)
-        if plan.difference is None:
-            write_list(crate, len(listed), plan, {each.identity: each.name for each in chosen})
+        write_list(crate, len(listed), plan, {each.identity: each.name for each in chosen})
         settled = find_settled(crate)
         left_by_crate.append([each for each in chosen if each.identity not in settled])
     # Whenever the run ends, all crates have their share.
