@@ -22,7 +22,8 @@ from rust_mutant_build import SWITCH
 from shell import Stopwatch, print_message
 
 TEST_PLACES = [
-    *("tests/unit/engine", "tests/pcap", "tests/unit/network/test_contract.py"),
+    *("tests/unit/engine", "tests/pcap", "tests/unit/decomposition"),
+    *("tests/unit/network/test_contract.py", "tests/unit/results/test_probe_precedence.py"),
     *("tests/unit/test_pinned_results.py", "tests/evidence/test_kernel_senders.py"),
 ]
 """Files and folders of the tests that run the engine most."""

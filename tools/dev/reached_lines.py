@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 FOLDER, _, FILE = os.environ["TRUNKLINE_REACHED"].partition(":")
-_failed: set[str] = set()
+_failed_tests: set[str] = set()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Remember tests that fail."""
     if report.failed:
-        _failed.add(report.nodeid)
+        _failed_tests.add(report.nodeid)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -53,6 +53,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         used_s = time.process_time() - begun
         listed = {path: sorted(found) for path, found in lines.items()}
         # A line for each test that passes: of a run that is ended the tests before stay.
-        if item.nodeid not in _failed:
+        if item.nodeid not in _failed_tests:
             with open(FILE, "a", encoding="utf-8") as stream:
                 stream.write(json.dumps([item.nodeid, used_s, listed]) + "\n")

@@ -106,3 +106,53 @@ impl DualQueue {
         Some(waiting)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::SizeAndMarks;
+    use trunkline_port::aqm::DualPi2Config;
+
+    /// RFC 9332 section 2.4: one limit for both queues, so that their packets and bytes count together.
+    #[test]
+    fn rfc9332_s2_4_the_backlog_is_that_of_both_queues() {
+        let config = DualPi2Config {
+            target_ns: 15_000_000,
+            tupdate_ns: 16_000_000,
+            alpha: 0.16,
+            beta: 3.2,
+            coupling: 2.0,
+            step_ns: 1_000_000,
+            protection: 0.1,
+            mtu_bytes: 1500,
+        };
+        let aqm = DualPi2::new(&config, 10_000_000).expect("a DualPI2");
+        let mut queue = DualQueue::new(aqm, RandomStream::new(1, "test", "aqm"));
+        let mut waiting = Vec::new();
+        for (packet, side, bytes) in [(0, 0, 1000), (1, 1, 300), (2, 0, 40)] {
+            let size = SizeAndMarks::new(bytes, 0, false);
+            queue.push(side, WaitingPacket { joined_at: 0, packet, size });
+            waiting.push(bytes);
+            let packets = waiting.len() as u32;
+            assert_eq!(
+                queue.stored_backlog(),
+                QueueBacklog {
+                    packets,
+                    bytes: waiting.iter().map(|bytes| u64::from(*bytes)).sum()
+                }
+            );
+        }
+        let mut left = 1340;
+        while let Some((sent, _)) = queue.take(0) {
+            left -= u64::from(sent.bytes());
+            assert_eq!(queue.stored_backlog().bytes, left);
+        }
+        assert_eq!(left, 0);
+        queue.push(
+            1,
+            WaitingPacket { joined_at: 0, packet: 3, size: SizeAndMarks::new(99, 0, false) },
+        );
+        assert!(queue.take_lost(0).is_some());
+        assert_eq!(queue.stored_backlog(), QueueBacklog { packets: 0, bytes: 0 });
+    }
+}

@@ -52,6 +52,10 @@ def test_asmussen2007_iii_5_interval_by_sections_by_hand() -> None:
     assert pooled_quantile(parts[:1], 0.5).low is None
     with pytest.raises(ValueError, match="at least one value"):
         pooled_quantile([Histogram()], 0.5)
+    # A median of 0 counts as any other: 400 over 2 are 200; 4.302653 * sqrt(200 / 3) = 35.1310.
+    found = pooled_quantile([Histogram({0: 3}), Histogram({0: 3}), Histogram({20: 3})], 0.5)
+    assert found.mean == 0
+    assert found.half_width == pytest.approx(35.1310, abs=1e-3)
 
 
 def test_the_interval_covers_a_known_quantile() -> None:

@@ -159,3 +159,24 @@ fn checksum(protocol: u8, ends: [u32; 2], octets: &[u8]) -> u16 {
         sum => sum,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 1071 section 1: the sum of all words with the checksum is all ones; that of the pseudo-header
+    /// (RFC 9293 section 3.1) is the addresses, the protocol and the length. UDP's is never 0 (RFC 768).
+    #[test]
+    fn rfc1071_s1_the_words_and_their_checksum_are_all_ones() {
+        let words = |octets: &[u8]| -> u64 {
+            octets.chunks(2).map(|pair| u64::from(u16::from_be_bytes([pair[0], pair[1]]))).sum()
+        };
+        for word in 0..=u16::MAX {
+            let octets = [0xff, 0xfe, word.to_be_bytes()[0], word.to_be_bytes()[1]];
+            let sum = checksum(UDP, [1, 2], &octets);
+            assert_ne!(sum, 0);
+            let all = words(&[1, 2].map(address).concat()) + words(&octets) + u64::from(UDP) + 4;
+            assert_eq!((all + u64::from(sum)) % 0xffff, 0, "{word}");
+        }
+    }
+}

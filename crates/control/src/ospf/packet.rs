@@ -204,3 +204,24 @@ mod rfc2328 {
         assert_eq!(at(8), [rate.repeat(4), vec![0; 16]].concat());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 2328 appendix D.4 and RFC 1071 section 1: the sum of all words with the checksum is all ones,
+    /// whatever the words, and it is reached for each of them.
+    #[test]
+    fn rfc1071_s1_the_words_and_their_checksum_are_all_ones() {
+        for word in 0..=u16::MAX {
+            let octets = packet(7, 1, &word.to_be_bytes());
+            let words =
+                octets.chunks(2).map(|pair| u64::from(u16::from_be_bytes([pair[0], pair[1]])));
+            let sum = words.sum::<u64>();
+            assert_eq!(sum % 0xffff, 0, "{word}");
+            assert!(sum > 0);
+        }
+        // An octet alone is the upper half of a word.
+        assert_eq!(packet(7, 1, &[5])[12..14], packet(7, 1, &[4, 0xff])[12..14]);
+    }
+}

@@ -116,3 +116,25 @@ fn check_sizes(sizes: &TransferSizes) -> Result<(), String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of sizes: as many shares, both rising, the last share 1, no number above 10^18.
+    #[test]
+    fn the_sizes_and_shares_of_a_table_rise_to_one_and_have_bounds() {
+        let accepts = |bytes: &[f64], shares: &[f64]| {
+            let (bytes, shares) = (bytes.to_vec(), shares.to_vec());
+            check_sizes(&TransferSizes::Table { bytes, shares }).is_ok()
+        };
+        assert!(accepts(&[0.0, 1e18], &[0.5, 1.0]));
+        assert!(accepts(&[10.0, 10.0], &[0.5, 1.0]));
+        assert!(!accepts(&[0.0, 1.000_000_1e18], &[0.5, 1.0]));
+        assert!(!accepts(&[-1.0, 10.0], &[0.5, 1.0]));
+        assert!(!accepts(&[10.0, 9.0], &[0.5, 1.0]));
+        assert!(!accepts(&[9.0, 10.0], &[0.6, 0.5]));
+        assert!(!accepts(&[9.0, 10.0], &[0.5, 0.9]));
+        assert!(!accepts(&[9.0], &[0.5, 1.0]));
+    }
+}

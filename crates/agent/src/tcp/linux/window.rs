@@ -101,3 +101,30 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tcp::config::tests::plain;
+    use crate::tcp::linux::Sender;
+
+    /// Linux 6.1, `tcp_cwnd_validate`: a full window is remembered at once; that it was not full only
+    /// when the data that were sent then are acknowledged.
+    #[test]
+    fn tcp_cwnd_validate_remembers_a_full_window_until_its_data_are_acknowledged() {
+        for (una, before, limited, after) in [
+            (9, false, true, true),   // at once
+            (9, true, false, true),   // not before 10 is acknowledged
+            (10, true, false, false), // then
+            (10, true, true, true),
+        ] {
+            let mut sender = Sender::new(&plain());
+            (sender.una, sender.next, sender.limited_until) = (una, 20, 10);
+            (sender.limited, sender.max_outstanding) = (before, 7);
+            sender.validate(limited);
+            let changes = una >= 10 || limited;
+            assert_eq!(sender.limited, after, "{una} {before} {limited}");
+            assert_eq!(sender.limited_until, if changes { 20 } else { 10 });
+            assert_eq!(sender.max_outstanding, if changes { 0 } else { 7 });
+        }
+    }
+}

@@ -214,3 +214,23 @@ impl Nada {
                 + SCALING * CHANGE_WEIGHT * (change / LARGEST_ROUND_TRIP) * self.rate;
     }
 }
+
+#[cfg(test)]
+mod rfc8698 {
+    use super::*;
+
+    /// Section 4.2: losses are recent while fewer packets have come since the last than seven times the mean
+    /// interval, weighted as in RFC 5348 section 5.4: of 10, 20, 30, 40 and 50 with weights of 1 and of 0.8 for
+    /// the last (100 + 40) / 4.8 = 29.17, so up to 204 packets.
+    #[test]
+    fn s4_2_a_loss_is_recent_for_seven_mean_intervals() {
+        let mut nada = Nada::new(150_000, 1_500_000, 1.0, 0);
+        assert!(!nada.has_recent_loss());
+        nada.intervals = VecDeque::from([1e9]);
+        assert!(nada.has_recent_loss(), "a first loss has no interval before it");
+        for (current, is_recent) in [(204.0, true), (205.0, false)] {
+            nada.intervals = VecDeque::from([current, 10.0, 20.0, 30.0, 40.0, 50.0]);
+            assert_eq!(nada.has_recent_loss(), is_recent, "{current}");
+        }
+    }
+}

@@ -52,7 +52,7 @@ fn bbr_init_pacing_rate_from_rtt_is_the_window_a_round_trip_at_high_gain() {
 /// `bbr_tso_segs_goal`: a 1024th of a second's bytes, in whole segments; `bbr_min_tso_segs`: one
 /// below 1.2 Mbit/s, else two at least; at most 127, and 65,215 B.
 #[test]
-fn bbr_tso_segs_goal_is_a_millisecond_of_whole_segments() {
+fn bbr_tso_segs_goal_is_a_millisecond_of_full_segments() {
     let mut bbr = make();
     for (rate, segments) in [
         (0, 1),
