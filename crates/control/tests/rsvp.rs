@@ -369,6 +369,23 @@ fn rfc2205_s3_1_8_a_resv_that_is_not_admitted_is_answered_by_a_resv_err_to_the_t
     assert_eq!((0..3).map(|up| network.rsvp.reserved(2 * up)).collect::<Vec<_>>(), [6_000_000; 3]);
 }
 
+/// The link out of the second of five nodes is the narrow one: the ResvErr passes the third and the
+/// fourth to the tail.
+#[test]
+fn rfc2205_s3_1_8_each_node_passes_a_resv_err_on_to_the_tail() {
+    let sessions = vec![session("first", 5, 6_000_000), session("other", 5, 6_000_000)];
+    let mut lines = chain(5);
+    lines.iter_mut().for_each(|line| line.rate_bit_s = 20_000_000);
+    lines[2].rate_bit_s = 10_000_000;
+    let mut rsvp_config = config(8, sessions);
+    rsvp_config.reservable.iter_mut().for_each(|bit_s| *bit_s = 20_000_000);
+    rsvp_config.reservable[2] = 10_000_000;
+    let mut network = Network::new(5, lines, rsvp_config);
+    network.run(1000 * MS);
+    assert_eq!(network.sent("resv-err").len(), 3);
+    assert_eq!(network.events("up").len(), 1);
+}
+
 /// 4 of 10 Mbit/s are taken on the short way. With news of changes from half of a link on, the head of
 /// another path of 8 believes that there is room, and hears 1/2; with all known it stays where it is.
 #[test]

@@ -87,3 +87,25 @@ fn s3_5_a_loss_halves_the_window() {
     }
     assert_eq!(hand.sender.ssthresh(), 5.0);
 }
+
+/// Section 3.2: while the marks do not change, acknowledgements are delayed as ever, one for two
+/// segments; so are those of Linux after its quick ones at the start.
+#[test]
+fn s3_2_acknowledgements_are_delayed_while_the_marks_do_not_change() {
+    for (linux, ce) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut receiver =
+            Receiver::new(&TcpConfig { linux, delayed_ack: EVERY_SECOND, ..dctcp() });
+        let at_once = (0..100)
+            .map(|seq| {
+                let now = receiver.on_segment(seq, false, 0, ce, false, u64::from(seq) * 1_000);
+                if now {
+                    receiver.ack(u64::from(seq) * 1_000);
+                }
+                now
+            })
+            .skip(60)
+            .filter(|now| *now)
+            .count();
+        assert_eq!(at_once, 20, "{linux} {ce}");
+    }
+}

@@ -125,14 +125,14 @@ mod tests {
     use super::*;
 
     /// RFC 3032 section 2.1: 0 to 15 are reserved, 3 asks the peer to pop. A node numbers the other
-    /// nodes from 16 on without a gap, whatever its own place.
+    /// nodes from 300,000 on without a gap, whatever its own place.
     #[test]
-    fn rfc3032_s2_1_labels_of_the_other_nodes_follow_each_other_from_16() {
+    fn rfc3032_s2_1_labels_of_the_other_nodes_follow_each_other() {
         for node in 0..5 {
             let labels: Vec<u32> = (0..5).map(|fec| label(node, fec)).collect();
             assert_eq!(labels[node as usize], 3);
             let others: Vec<u32> = labels.into_iter().filter(|label| *label != 3).collect();
-            assert_eq!(others, [16, 17, 18, 19]);
+            assert_eq!(others, [300_000, 300_001, 300_002, 300_003]);
         }
     }
 }

@@ -213,3 +213,35 @@ impl MessageWriter {
         self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Class and C-Type of each object of a message.
+    fn classes(octets: &[u8]) -> Vec<(u8, u8, usize)> {
+        let (mut at, mut found) = (8, Vec::new());
+        while at < octets.len() {
+            let length = usize::from(u16::from_be_bytes([octets[at], octets[at + 1]]));
+            found.push((octets[at + 2], octets[at + 3], length));
+            at += length;
+        }
+        found
+    }
+
+    /// RFC 2961 sections 4.1 to 4.4: MESSAGE_ID is class 23, MESSAGE_ID_ACK class 24 of C-Type 1, a NACK of
+    /// C-Type 2, MESSAGE_ID_LIST class 25 with flags and epoch before its identifiers.
+    #[test]
+    fn rfc2961_s4_objects_of_identifiers_have_their_classes() {
+        let mut message = RsvpMessage::between(Kind::Srefresh);
+        (message.id, message.list) = (Some(9), vec![1, 2, 3]);
+        (message.acks, message.nacks) = (vec![4, 5], vec![6]);
+        let octets = message.octets(&[], 0, 0);
+        assert_eq!(
+            classes(&octets),
+            [(24, 1, 12), (24, 1, 12), (24, 2, 12), (23, 1, 12), (25, 1, 20)]
+        );
+        assert_eq!(octets[octets.len() - 12..], words(&[1, 2, 3])[..]);
+        assert_eq!(usize::from(u16::from_be_bytes([octets[6], octets[7]])), octets.len());
+    }
+}
