@@ -133,6 +133,9 @@ fn check_congestion(config: &TcpConfig) -> Result<(), String> {
 
 fn check_udp(config: &UdpConfig) -> Result<(), String> {
     require(config.header_bytes <= MAX_IP_BYTES, "header_bytes must be at most 65535")?;
+    check_span("tick_ns", config.tick_ns)?;
+    let has_phase = config.phase_ns > 0;
+    require(!has_phase || config.phase_ns < config.tick_ns, "phase_ns must be below tick_ns")?;
     match &config.arrivals {
         Arrivals::Schedule { times_ns, sizes } => {
             require(times_ns.len() == sizes.len(), "times_ns and sizes must be as many")?;

@@ -127,6 +127,8 @@ def _compile_congestion_control(flow: Tcp) -> dict[str, Any]:
 
 def _compile_udp(scenario: ResolvedScenario, flow: Udp) -> dict[str, Any]:
     tick = {"tick_ns": flow.tick} if flow.tick else {}
+    if flow.phase:
+        tick["phase_ns"] = flow.phase
     return {
         "arrivals": _compile_arrivals(scenario, flow),
         "header_bytes": flow.header,

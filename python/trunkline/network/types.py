@@ -673,6 +673,7 @@ class Udp(TypedDict):  # A UDP source.
     size: DatagramSize
     header_bytes: int
     tick_ns: NotRequired[int]
+    phase_ns: NotRequired[int]
 
 
 class Control(TypedDict):

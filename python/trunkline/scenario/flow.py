@@ -280,6 +280,11 @@ class UdpOptions(FlowOptions):
         "Granularity of the sender's timer: datagrams due leave at the next multiple of it, those "
         "of flows declared first before the others; 0 s: each when it is due.",
     )
+    phase: Time = default(
+        0,
+        "When that timer ticks first, below `tick`: hosts do not tick together, and processes of "
+        "one host wake one after the other.",
+    )
 
 
 _REPLICATE_FIELD = Field(

@@ -19,6 +19,9 @@ pub struct UdpConfig {
     /// next; 0 = each when it is due.
     #[serde(default)]
     pub tick_ns: u64,
+    /// When that timer ticks first [ns, below `tick_ns`]: timers of several hosts are not in step.
+    #[serde(default)]
+    pub phase_ns: u64,
 }
 
 /// When datagrams leave.

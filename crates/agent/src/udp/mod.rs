@@ -29,6 +29,7 @@ pub struct Source {
     /// When the next datagram is due, whatever the tick.
     next_at: Time,
     tick: Span,
+    phase: Span,
     process: ArrivalProcess,
     sizes: Sizes,
 }
@@ -40,7 +41,13 @@ impl Source {
     pub fn new(config: &UdpConfig, start: Time, end: Time) -> Self {
         let process = ArrivalProcess::new(config, start, end);
         let next_at = process.first(start);
-        Self { next_at, tick: config.tick_ns, process, sizes: Sizes::new(&config.size) }
+        Self {
+            next_at,
+            tick: config.tick_ns,
+            phase: config.phase_ns,
+            process,
+            sizes: Sizes::new(&config.size),
+        }
     }
 
     /// When the next datagram leaves; [`NEVER`] after a schedule's last.
@@ -50,7 +57,8 @@ impl Source {
         if self.tick == 0 || self.next_at == NEVER {
             return self.next_at;
         }
-        self.next_at.div_ceil(self.tick).saturating_mul(self.tick)
+        let ticks = self.next_at.saturating_sub(self.phase).div_ceil(self.tick);
+        ticks.saturating_mul(self.tick).saturating_add(self.phase)
     }
 
     /// Emits the datagram that leaves now and schedules the next. Returns its size in bytes, IP header

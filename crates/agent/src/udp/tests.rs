@@ -4,7 +4,7 @@ use super::*;
 use trunkline_units::SECOND;
 
 fn config(arrivals: Arrivals, rate_bit_s: u64, size: Size) -> UdpConfig {
-    UdpConfig { arrivals, rate_bit_s, size, header_bytes: 28, tick_ns: 0 }
+    UdpConfig { arrivals, rate_bit_s, size, header_bytes: 28, tick_ns: 0, phase_ns: 0 }
 }
 
 /// Datagrams of a source from `start` while they are due before `end`.
@@ -232,7 +232,7 @@ fn a_configuration_survives_json_and_refuses_unknown_keys() {
     let json = serde_json::to_string(&config).unwrap();
     assert_eq!(
         json,
-        r#"{"arrivals":{"on-off":{"mean_on_ns":1,"mean_off_ns":2}},"rate_bit_s":9,"size":{"exponential":{"mean_bytes":1.5}},"header_bytes":28,"tick_ns":0}"#
+        r#"{"arrivals":{"on-off":{"mean_on_ns":1,"mean_off_ns":2}},"rate_bit_s":9,"size":{"exponential":{"mean_bytes":1.5}},"header_bytes":28,"tick_ns":0,"phase_ns":0}"#
     );
     assert_eq!(serde_json::from_str::<UdpConfig>(&json).unwrap(), config);
     let extra = json.replace("\"rate_bit_s\"", "\"pace\":1,\"rate_bit_s\"");
@@ -250,6 +250,19 @@ fn a_tick_holds_datagrams_back_to_its_end() {
     let coarse = UdpConfig { tick_ns: 10 * MS, ..fine };
     let left: Vec<u64> = run(&coarse, 0, SECOND).iter().map(|(at, _)| at / MS).collect();
     assert_eq!(left, [0, 10, 10, 20, 30]);
+}
+
+/// The same where the timer ticks 4 ms later than the whole multiples, at 4, 14, 24 and 34 ms: what is
+/// due at 0 and 3 ms leaves at 4, at 10 and 10.1 ms at 14, at 25 ms at 34.
+#[test]
+fn a_phase_moves_all_ticks() {
+    const MS: u64 = 1_000_000;
+    let times_ns = vec![0, 3 * MS, 10 * MS, 10 * MS + 100_000, 25 * MS];
+    let arrivals = Arrivals::Schedule { times_ns, sizes: vec![100; 5] };
+    let fine = config(arrivals, 1, Size::Fixed { bytes: 100 });
+    let late = UdpConfig { tick_ns: 10 * MS, phase_ns: 4 * MS, ..fine };
+    let left: Vec<u64> = run(&late, 0, SECOND).iter().map(|(at, _)| at / MS).collect();
+    assert_eq!(left, [4, 4, 14, 14, 34]);
 }
 
 mod gaps {

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
-use trunkline_agent::udp::Size;
+use trunkline_agent::udp::{Size, UdpConfig};
 use trunkline_engine::network::{Agent, Link};
 use trunkline_engine::RunError;
 
@@ -63,7 +63,13 @@ fn datagrams_out_of_range_are_refused() {
     let choice = |bytes: &[u32], weights: &[f64]| {
         poisson(MBIT, Size::Choice { bytes: bytes.to_vec(), weights: weights.to_vec() })
     };
+    let ticking = |tick_ns, phase_ns| {
+        let Agent::Udp(config) = cbr(MBIT, 1000) else { unreachable!() };
+        Agent::Udp(UdpConfig { tick_ns, phase_ns, ..config })
+    };
     for (agent, why) in [
+        (ticking(MS, MS), "phase_ns must be below tick_ns"),
+        (ticking(0, 1), "phase_ns must be below tick_ns"),
         (cbr(0, 1000), "rate_bit_s must be above 0"),
         (cbr(MBIT, 0), "bytes must be in 1..=65535"),
         (cbr(MBIT, 65_536), "bytes must be in 1..=65535"),

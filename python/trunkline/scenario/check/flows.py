@@ -144,6 +144,14 @@ def _check_udp(
 ) -> None:
     written = scenario.written.flows.get(str(path[1]), flow)
     keys_set = written.model_fields_set
+    if flow.phase and flow.phase >= flow.tick:
+        problems.add(
+            "relation",
+            (*path, "phase"),
+            "the phase of a timer is below its tick",
+            given=format_time(flow.phase),
+            allowed=f"below {format_time(flow.tick)}" if flow.tick else "with a tick",
+        )
     models = [key for key in ("call", "game", "media") if getattr(flow, key) is not None]
     if len(models) > 1:
         message = "a flow is a call, of a game or media"
