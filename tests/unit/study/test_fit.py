@@ -251,6 +251,29 @@ def test_nested_sampling_agrees_with_a_grid() -> None:
     assert found.log_evidence == pytest.approx(exact.log_evidence, abs=4 * found.log_evidence_error)
 
 
+def test_a_posterior_weighed_anew_agrees_with_a_grid_of_the_other_likelihood() -> None:
+    # The cell that is left out contradicts the others, so that the posterior moves without it.
+    space = ParameterSpace([CAPACITY, SIZE_PARAMETER])
+    emulator = build_wait_emulator(space, 0.05)
+    waits = [wait_of_md1(1.0, 7, 900), wait_of_md1(3.0, 7, 900), wait_of_md1(4.5, 7.5, 1000)]
+    cells = [make_cell(str(n), wait) for n, wait in enumerate(waits)]
+    others = np.array([True, True, False])
+    every, part = (
+        CellLikelihood(space, emulator, cells, counted, has_misfit=False)
+        for counted in (None, others)
+    )
+    exact = sample_on_grid(part)
+    samples = sample_posterior(every, 2, live_points=80)
+    found = samples.reweigh(part.compute_log_probabilities(samples.points))
+    for dimension in range(2):
+        mean, spread = exact.find_mean(dimension)
+        moved = abs(samples.find_mean(dimension)[0] - mean)
+        assert found.find_mean(dimension)[0] == pytest.approx(mean, abs=0.35 * spread)
+        assert found.find_mean(dimension)[1] == pytest.approx(spread, rel=0.25)
+        assert moved > 0.35 * spread
+    assert found.log_evidence == pytest.approx(exact.log_evidence, abs=4 * found.log_evidence_error)
+
+
 def test_the_posterior_covers_a_known_truth_at_the_nominal_rate() -> None:
     # Talts et al., Validating Bayesian Inference Algorithms with Simulation-Based Calibration,
     # 2018: truths drawn from the prior have level ranks in their posteriors.
@@ -460,7 +483,7 @@ fit:
   points: [2 Mbit/s, 6 Mbit/s]
   set: {run.duration: 8 s}
   parameters:
-    - {parameter: buffer, value: none, prior: [none, 2 packets], reason: Unsaid.}
+    - {parameter: variant, value: none, prior: [none, 2 packets], reason: Unsaid.}
 fitted:""",
 )
 
@@ -470,17 +493,18 @@ def test_a_fit_chooses_the_column_and_the_mechanism_behind_published_values(
 ) -> None:
     # Published are waits of an endless M/D/1 queue by Pollaczek and Khinchine, and the 1 ms that
     # 1000 B take at 8 Mbit/s; the row of 4 Mbit/s is not fitted, so that its value may be wrong.
+    # The parameter of the buffer is called as the choice among variants of a study is.
     folder = write_study(
         READING_STUDY,
-        SCENARIO.replace("delay: 1 ms}", "delay: 1 ms, buffer: none}").replace(
-            "limit: none", "limit: $buffer"
+        SCENARIO.replace("delay: 1 ms}", "delay: 1 ms, variant: none}").replace(
+            "limit: none", "limit: $variant"
         ),
         "1,2 Mbit/s,wait,1.167\n1,4 Mbit/s,wait,99.0\n1,6 Mbit/s,wait,2.500\n",
     )
     found = fit_study(str(folder), trials=24, live_points=40, check=False)
     verdicts = {each.name: each for each in found.inference.verdicts}
     assert verdicts["reading"].readings[0].reading == "waits have the transmission in them"
-    assert verdicts["buffer"].readings[0].reading == "none"
+    assert verdicts["variant"].readings[0].reading == "none"
     assert found.runs == 24 * 2 * 2
 
 
@@ -632,6 +656,16 @@ def test_a_study_without_published_values_or_priors_is_refused(
         fit_study(str(folder))
     folder = write_study(published="\n")
     with pytest.raises(StudyError, match="has no published values to fit"):
+        fit_study(str(folder))
+
+
+def test_a_name_with_two_meanings_is_refused(write_study: Callable[..., Path]) -> None:
+    variants = "variants: [{name: slow, set: {capacity: 7 Mbit/s}}]\nfit:\n  variants: [slow]\n"
+    folder = write_study(
+        READING_STUDY.replace("fit:\n", variants),
+        SCENARIO.replace("delay: 1 ms}", "delay: 1 ms, variant: none}"),
+    )
+    with pytest.raises(StudyError, match="needs the name 'variant' for what it compares"):
         fit_study(str(folder))
 
 

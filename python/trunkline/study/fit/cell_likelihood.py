@@ -94,6 +94,8 @@ class CellSources:
 
     def pick(self, points: FloatArray, values: FloatArray) -> FloatArray:
         """Values of the cells, of shape (n, ..., cells), among those that trials give."""
+        if len(self.of_reading) == 1:
+            return values[..., self.of_reading[0]]
         places = self.find_places(points)
         shape = (len(points), *(1,) * (values.ndim - 2), places.shape[1])
         picked: FloatArray = np.take_along_axis(values, places.reshape(shape), axis=-1)

@@ -51,6 +51,9 @@ MAX_SHIFT = 1.0
 
 MAX_MISFIT = 0.03  # A misfit that is above this with 97.5 % probability is worth a warning.
 
+MIN_EFFECTIVE_COUNT = 100.0
+"""A posterior that has fewer independent draws after it was weighed anew is sampled anew."""
+
 MIN_EXPLAINED = 0.5
 """An emulator that predicts less of the variance of a table's cells is not to be trusted there."""
 
@@ -184,9 +187,11 @@ class Inference:
     def _leave_out(self, name: str, tables: set[str]) -> TableCheck:
         is_left_out = np.array([cell.table in tables for cell in self.cells])
         likelihood = self.build_likelihood(~is_left_out)
-        found = sample_posterior(
-            likelihood, likelihood.dimensions, live_points=max(self.live_points // 2, 25)
-        )
+        found = self.samples.reweigh(likelihood.compute_log_probabilities(self.samples.points))
+        if found.effective_count < MIN_EFFECTIVE_COUNT:
+            found = sample_posterior(
+                likelihood, likelihood.dimensions, live_points=max(self.live_points // 2, 25)
+            )
         points = found.draw(400)
         scores = likelihood.compute_log_probabilities(points, is_left_out)
         draws = likelihood.draw_values(points)[:, is_left_out]

@@ -31,12 +31,24 @@ class ParameterSpace:
         self.parameters = tuple(parameters)
         self.names = [each.name for each in self.parameters]
         groups: list[int] = []
+        steps: list[tuple[int, int, float]] = []
         for place, parameter in enumerate(self.parameters):
-            prior = parameter.prior
-            is_scale = prior.is_continuous or prior.is_ordered or len(prior.readings) == 1
-            groups += [place] * (1 if is_scale or not parameter.is_run else len(prior.readings))
+            count = len(parameter.prior.readings)
+            if not parameter.is_run or count == 1:
+                own = [(1, -1, 0.0)]
+            elif parameter.prior.is_continuous:
+                own = [(0, -1, 1.0)]
+            elif parameter.prior.is_ordered:
+                own = [(count, -1, 1 / (count - 1))]
+            else:
+                own = [(count, reading, 1 / math.sqrt(2)) for reading in range(count)]
+            groups += [place] * len(own)
+            steps += own
         self.groups = np.array(groups)
         """Parameter that each coordinate of the emulator is of."""
+        self._counts = np.array([count for count, _, _ in steps])
+        self._readings = np.array([reading for _, reading, _ in steps])
+        self._sizes = np.array([size for _, _, size in steps])
 
     def __len__(self) -> int:
         return len(self.parameters)
@@ -57,23 +69,12 @@ class ParameterSpace:
         points: shape (n, parameters): Points of the unit cube.
         Returns: shape (n, coordinates):
         """
-        columns: list[FloatArray] = []
-        for place, parameter in enumerate(self.parameters):
-            share, readings = points[:, place], parameter.prior.readings
-            if not parameter.is_run:
-                columns.append(np.zeros(len(points)))
-                continue
-            if not readings:
-                columns.append(share)
-                continue
-            number = np.minimum((share * len(readings)).astype(int), len(readings) - 1)
-            if parameter.prior.is_ordered:
-                columns.append(number / (len(readings) - 1))
-            elif len(readings) == 1:
-                columns.append(np.zeros(len(points)))
-            else:
-                columns += [(number == each) / np.sqrt(2) for each in range(len(readings))]
-        return np.column_stack(columns)
+        shares = points[:, self.groups]
+        numbers = np.minimum(np.floor(shares * self._counts), self._counts - 1)
+        numbers = np.where(self._counts == 0, shares, numbers)
+        numbers = np.where(self._readings < 0, numbers, numbers == self._readings)
+        coordinates: FloatArray = numbers * self._sizes
+        return coordinates
 
     def spread_points(self, count: int, first: int = 0) -> FloatArray:
         """Spread the points of a Sobol sequence, scrambled with a fixed seed.

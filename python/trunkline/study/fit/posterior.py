@@ -85,6 +85,32 @@ class PosteriorSamples:
         drawn: FloatArray = self.points[places]
         return drawn
 
+    def reweigh(self, log_likelihoods: FloatArray) -> PosteriorSamples:
+        """The posterior by another likelihood, from the same points.
+
+        Points of nested sampling stand for shares of the prior, and any likelihood can weigh them
+        (Skilling 2006). This needs no further evaluation, but `effective_count` is small
+        where the two likelihoods have little in common.
+
+        Parameters
+        ----------
+        log_likelihoods : ndarray of shape (n,)
+            The other likelihood, of each point.
+        """
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.weights) - self.log_likelihoods + log_likelihoods
+        highest = logs.max()
+        weights = np.exp(logs - highest)
+        log_sum = float(highest + np.log(weights.sum()))
+        return PosteriorSamples(
+            self.points,
+            weights / weights.sum(),
+            log_likelihoods,
+            self.log_evidence + log_sum,
+            self.log_evidence_error,
+            self.calls,
+        )
+
     def find_quantiles(self, dimension: int, shares: tuple[float, ...]) -> list[float]:
         """Find the quantiles of a dimension, as shares of its prior's probability."""
         order = np.argsort(self.points[:, dimension])

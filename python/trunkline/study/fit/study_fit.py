@@ -140,7 +140,7 @@ def fit_study(
     free = list_free_parameters(study, parameters)
     cells = list_target_cells(study)
     space = ParameterSpace([parameter for parameter, _ in free])
-    sources = find_sources(study, space.names, cells)
+    sources = find_sources(study, space.parameters, cells)
     with open_fit_folder(out) as folder:
         _prepare_folder(folder, resume=resume, overwrite=overwrite)
         trial_runs = TrialRuns(

@@ -52,12 +52,10 @@ def list_free_parameters(
     Raises StudyError: There are none, or a name is not among them.
     """
     found: list[tuple[FreeParameter, FittedParameter | None]] = []
-    inferred = [*study.fitted, *study.fit.parameters]
-    counts = [item.parameter for item in inferred]
-    for item in inferred:
-        prior = item.find_prior()
-        if prior is None or not item.set:
-            continue
+    items = [item for item in [*study.fitted, *study.fit.parameters] if item.set]
+    inferred = [(item, prior) for item in items if (prior := item.find_prior()) is not None]
+    counts = [item.parameter for item, _ in inferred]
+    for item, prior in inferred:
         cases = f" ({', '.join(item.cases)})" if item.cases else ""
         name = item.parameter + (cases if counts.count(item.parameter) > 1 else "")
         found.append((FreeParameter(name, prior, item.value), item))
@@ -68,6 +66,12 @@ def list_free_parameters(
         prior = ParameterPrior([AS_IT_IS, *(reading.says for reading in readings)])
         found.append((FreeParameter(READING, prior, AS_IT_IS, is_run=False), None))
     known = [parameter.name for parameter, _ in found]
+    for name in (VARIANT, READING):
+        if known.count(name) > 1:
+            raise StudyError(
+                f"a fit of study {study.name} needs the name {name!r} for what it compares: "
+                "rename the parameter of the scenarios"
+            )
     for name in names:
         if name not in known:
             raise StudyError(
@@ -91,13 +95,16 @@ def _list_compared_readings(study: Study) -> list[DocumentReading]:
     ]
 
 
-def find_sources(study: Study, names: Sequence[str], cells: Sequence[TargetCell]) -> CellSources:
+def find_sources(
+    study: Study, parameters: Sequence[FreeParameter], cells: Sequence[TargetCell]
+) -> CellSources:
     """The values of ours that published ones are compared with, by each reading.
 
-    names: Parameters that are inferred, in the order of the unit cube.
+    parameters: Those that are inferred, in the order of the unit cube.
     """
     readings = [DocumentReading(says=AS_IT_IS)]
-    if READING in names:
+    chooses = [number for number, parameter in enumerate(parameters) if not parameter.is_run]
+    if chooses:
         readings += _list_compared_readings(study)
     wanted = [
         [reading.find_source(cell.table, cell.row, cell.column) for cell in cells]
@@ -108,7 +115,7 @@ def find_sources(study: Study, names: Sequence[str], cells: Sequence[TargetCell]
     return CellSources(
         tuple(places),
         np.array([[order[place] for place in each] for each in wanted]),
-        list(names).index(READING) if READING in names else 0,
+        chooses[0] if chooses else 0,
     )
 
 
@@ -218,7 +225,9 @@ class TrialRuns:
 
     def list_trial_tables(self, settings: Mapping[str, str]) -> list[StudyTable]:
         """Tables of a trial, each with the variant that is chosen, under the name of its case."""
-        chosen = settings.get(VARIANT, AS_IT_IS)
+        # A parameter of the scenarios may have that name too.
+        is_chosen = any(item is None and each.name == VARIANT for each, item in self.parameters)
+        chosen = settings[VARIANT] if is_chosen else AS_IT_IS
         variants = {each.name: each.cases for each in self.study.variants}
         tables = []
         for name in self.names:
