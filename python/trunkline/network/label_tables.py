@@ -23,16 +23,22 @@ from trunkline.scenario.resolved.segments import list_first_arcs
 class LabelTables:
     """Label tables, ready for the engine."""
 
+    markings: DiffServMaps
+    """Maps that entries refer to by number."""
     ftn: list[dict[str, Any]] = field(default_factory=list)
     ilm: list[dict[str, Any]] = field(default_factory=list)
     nhlfe: list[dict[str, Any]] = field(default_factory=list)
-    diffserv: list[dict[str, Any]] = field(default_factory=list)  # Maps that entries refer to.
     entries: dict[tuple[str, int], int] = field(default_factory=dict)
     """NHLFE of each path at each node of its route, by place."""
     labels: dict[str, list[int | None]] = field(default_factory=dict)
     """Incoming label of each path at each node of its route."""
     node_segments: list[dict[str, Any]] = field(default_factory=list)
     """Entries of node segments that follow OSPF's routes."""
+
+    @property
+    def diffserv(self) -> list[dict[str, Any]]:
+        """Maps that entries refer to."""
+        return self.markings.maps
 
 
 def compile_label_tables(
@@ -82,7 +88,7 @@ class _LabelTableBuilder:
         self.labels = assign_labels(scenario)
         self.markings = DiffServMaps(scenario)
         self.segment_entries: dict[tuple[int, int], int] = {}
-        self.tables = LabelTables(labels=self.labels, diffserv=self.markings.maps)
+        self.tables = LabelTables(self.markings, labels=self.labels)
         in_use = {
             each for pair in fecs.find_fecs_of_flows(scenario).values() for each in pair if each
         }

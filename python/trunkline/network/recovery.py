@@ -158,10 +158,33 @@ class _ProtectionCompiler:
                     else []
                 )
             backup_entry["push"] = below + backup_entry["push"]
+            self.mark_bypass(backup_entry, protection.backup, path, len(below), first)
         # The packet has the working path's label on it, but for the first node.
         backup_entry["pop"] = first > 0
         self.tables.nhlfe.append(backup_entry)
         return [_make_switch(entry, len(self.tables.nhlfe) - 1)], None
+
+    def mark_bypass(
+        self, entry: CompiledKeys, bypass: str, path: str, below: int, first: int
+    ) -> None:
+        """Write the maps of traffic classes into the entry that puts a path into a bypass.
+
+        below: Labels of the path that it pushes or swaps; without any it takes off the path's
+            label, but for the path's first node.
+        first: Place of the node in the path.
+        """
+        outer = entry.pop("push_diffserv", [None] * (len(entry["push"]) - below))
+        # At the first node the path's labels are pushed, at others the last is swapped.
+        pushes: list[tuple[str, str | None] | None] = [(path, None) if first == 0 else None] * below
+        if self.tables.labels[bypass][1] is not None:
+            pushes.append((bypass, path if below else None))
+        pops = path if first > 0 and not below else None
+        self.tables.markings.mark_entry(entry, pops=pops, pushes=pushes)
+        # Those of the tunnels that the bypass rides are the ones of its own first node.
+        outer = outer[len(pushes) - below :]
+        own = entry.get("push_diffserv", [None] * len(pushes))
+        if any(each is not None for each in [*own, *outer]):
+            entry["push_diffserv"] = [*own, *outer]
 
     def join_detour(self, detour: str, working: str, last: int) -> None:
         """Make the end of a detour continue as the working path does there."""
