@@ -11,6 +11,8 @@ from trunkline import scenario as scenarios
 from trunkline.study import Reproduction, Study, find_study
 from trunkline.study.run.runner import run_in_memory
 
+from ...conftest import ROOT
+
 
 @pytest.fixture(scope="module")
 def study() -> Study:
@@ -94,6 +96,19 @@ def test_error_with_the_senders_of_ns2_is_that_of_ns2s_best_common_setting(study
     done = Reproduction(changed, [1, 2], run_in_memory(changed, [1, 2]))
     assert done.mean_absolute_error(figures) <= 0.0375
     assert done.mean_absolute_error(reread) <= 0.029
+    (row,) = list_page_rows("| fast retransmit, least timeout, weight of the average |")
+    assert row.split("|")[3].strip() == f"{done.mean_absolute_error(figures):.3f}"
+
+
+def test_the_hand_written_table_of_influence_begins_with_the_study(done: Reproduction) -> None:
+    (row,) = list_page_rows("| nothing | |")
+    assert row.split("|")[3].strip() == f"{done.mean_absolute_error(done.study.readings[0]):.3f}"
+
+
+def list_page_rows(start: str) -> list[str]:
+    """List the rows of the page of the study that begin so."""
+    page = ROOT.joinpath("docs", "studies", "seddigh1999.md").read_text("utf-8")
+    return [line for line in page.splitlines() if line.startswith(start)]
 
 
 def test_error_with_senders_of_1999_is_a_quarter_larger_at_most(done: Reproduction) -> None:
