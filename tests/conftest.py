@@ -27,6 +27,10 @@ ROOT = Path(__file__).resolve().parent.parent
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# There is a process of tests for each core: more threads of linear algebra would wait for each
+# other, and the library waits by counting. It reads this when it is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # The same examples in every run here; a wider search is a matter of HYPOTHESIS_PROFILE=wide.
 settings.register_profile(
     "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -65,30 +69,36 @@ def pytest_configure(config: pytest.Config) -> None:
 # alone while the others have nothing left to do.
 LONGEST_FILES = (
     "report/test_studies.py",
+    "evidence/test_altered.py",
     "faults/test_cluster.py",
+    "unit/study/test_fit.py",
     "faults/test_interruption.py",
     "linux/test_faults.py",
-    "report/test_browser.py",
+    "cli/test_commands.py",
     "linux/test_runners.py",
-    "linux/test_debts.py",
     "cli/test_kernel_commands.py",
-    "pcap/test_tshark.py",
-    "evidence/te/test_optimal_routing.py",
     "report/test_page.py",
+    "unit/study/test_scenario_fit.py",
+    "report/test_browser.py",
+    "linux/test_debts.py",
+    "unit/test_features_together.py",
+    "unit/scenario/test_fuzz.py",
+    "pcap/test_tshark.py",
+    "unit/test_pinned_results.py",
+    "evidence/te/test_optimal_routing.py",
     "unit/study/test_develder2003.py",
     "linux/test_queues.py",
     "report/test_live.py",
     "unit/study/test_seddigh1999.py",
-    "unit/scenario/test_fuzz.py",
     "linux/test_export.py",
-    "cli/test_commands.py",
-    "linux/test_ecn.py",
     "unit/engine/test_signalling.py",
+    "unit/stats/test_coverage.py",
+    "linux/test_ecn.py",
     "cli/test_compare.py",
+    "evidence/te/test_capacity_expansion.py",
     "faults/test_survive_faults.py",
     "faults/test_refusal.py",
     "linux/test_verify.py",
-    "unit/stats/test_coverage.py",
 )
 
 

@@ -39,12 +39,12 @@ ALTERED = [
 MAX_UNDECIDED_SHARE = 0.05
 EXAMPLE_SECONDS = {
     "assured-forwarding": 2,
-    "bufferbloat": 0.7,
-    "calls-in-af": 1,
+    "bufferbloat": 0.5,
+    "calls-in-af": 0.5,
     "cut-with-ospf": 3,
     "diffserv-over-mpls": 2,
     "does-50-ms-matter": 6,
-    "drop-models": 0.5,
+    "drop-models": 0.3,
     "hello": 60,
     "label-stack": 10,
     "lesson-1-trunks": 0.1,

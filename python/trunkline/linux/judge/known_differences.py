@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trunkline.linux.judge.comparisons import ComparisonRow
-from trunkline.linux.judge.seed_pair import list_crossed_links
+from trunkline.linux.judge.seed_pair import find_crossed_links, list_crossed_links
 from trunkline.network.types import Flow, NetworkData
 
 TTL_MEASURES = (
@@ -146,12 +146,9 @@ def _make_handshake_difference(network: NetworkData, flow: Flow) -> KnownDiffere
 def _make_sender_difference(network: NetworkData, flow: Flow) -> KnownDifference:
     """TCP small queues, which keep the port of a sender short."""
     name = str(flow["name"])
-    own_link = list_crossed_links(network, name)[0]
-    sharing_flows = {
-        str(each["name"])
-        for each in network["flows"]
-        if own_link in list_crossed_links(network, str(each["name"]))
-    }
+    crossed_by_flow = find_crossed_links(network, [str(each["name"]) for each in network["flows"]])
+    own_link = crossed_by_flow[name][0]
+    sharing_flows = {each for each, crossed in crossed_by_flow.items() if own_link in crossed}
     link_name = str(network["links"][own_link]["name"])
     measures = ("mean delay", "delay p", "delay,", "mean window", "greatest window")
 

@@ -234,9 +234,10 @@ def _find_first_competition(network: NetworkData, engine_runs: Sequence[EngineRu
     Every lost packet counts, and every one with another mark than most of its flow. A packet sent
     before those may come to the same place after them, by the propagation on its way.
     """
+    crossed_by_flow = find_crossed_links(network, list(engine_runs[0].flows))
     ways_ns = [
-        sum(network["links"][link]["delay_ns"] for link in list_crossed_links(network, name))
-        for name in engine_runs[0].flows
+        sum(network["links"][link]["delay_ns"] for link in crossed)
+        for crossed in crossed_by_flow.values()
     ]
     first_ns = network["run"]["duration_ns"]
     if any(each["queue"].get("flows") for port in network["ports"] for each in port["classes"]):
@@ -316,9 +317,8 @@ def choose_method(pairs: Sequence[SeedPair], *, exact: bool) -> ComparisonMethod
     is_steady = machine == "laboratory" and not pairs[0].tcp_flows and not is_random(network)
     packets = sum(pair.packets_sent for pair in pairs) // len(pairs)
     gap = network["run"]["duration_ns"] / max(1, packets)
-    most_hops = max(
-        (count_hops(network, str(flow["name"])) for flow in network["flows"]), default=1
-    )
+    crossed_by_flow = find_crossed_links(network, [str(flow["name"]) for flow in network["flows"]])
+    most_hops = max(map(len, crossed_by_flow.values()), default=1) or 1
     method = ComparisonMethod(
         is_exact=exact and can_be_exact,
         is_random=machine == "real"
@@ -369,19 +369,28 @@ def count_hops(network: NetworkData, flow: str) -> int:
 
 def list_crossed_links(network: NetworkData, flow: str) -> list[int]:
     """Links of the shortest path of a flow, and of the longest label-switched path with it."""
-    found_flow = next((each for each in network["flows"] if each["name"] == flow), None)
-    if found_flow is None:
-        return list(range(len(network["links"])))
-    next_links_ = find_next_links(network)[found_flow["dst"]]
-    links: list[int] = []
-    node = found_flow["src"]
-    while (link := next_links_[node]) is not None:
-        links.append(link)
-        node = network["links"][link]["to"]
-    paths: list[list[int]] = (
-        [path["links"] for path in network["paths"]] if found_flow["fec"] else []
-    )
-    return links + max(paths, key=len, default=[])
+    return find_crossed_links(network, [flow])[flow]
+
+
+def find_crossed_links(network: NetworkData, flows: Sequence[str]) -> dict[str, list[int]]:
+    """Find the links of several flows, as `list_crossed_links` does; routes are worked out once."""
+    next_links_by_destination = find_next_links(network)
+    found_flows = {str(each["name"]): each for each in network["flows"]}
+    longest_path = max([path["links"] for path in network["paths"]], key=len, default=[])
+    crossed: dict[str, list[int]] = {}
+    for name in flows:
+        found_flow = found_flows.get(name)
+        if found_flow is None:
+            crossed[name] = list(range(len(network["links"])))
+            continue
+        next_links = next_links_by_destination[found_flow["dst"]]
+        links: list[int] = []
+        node = found_flow["src"]
+        while (link := next_links[node]) is not None:
+            links.append(link)
+            node = network["links"][link]["to"]
+        crossed[name] = links + (longest_path if found_flow["fec"] else [])
+    return crossed
 
 
 def compute_packet_time(pair: SeedPair, flow: str) -> int:
