@@ -7,6 +7,7 @@ names, and a random stream is that of a name: the same traffic meets other coins
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
@@ -86,7 +87,7 @@ def run_other_coins(network: NetworkData, seed: int) -> EngineRun:
     tables = {
         name: RecordedTable(
             {
-                column: [take_coin_mark(value) for value in getattr(run.results, name)[column]]
+                column: take_coin_marks(getattr(run.results, name)[column])
                 for column in getattr(run.results, name).columns
             }
         )
@@ -95,9 +96,12 @@ def run_other_coins(network: NetworkData, seed: int) -> EngineRun:
     return replace(run, results=cast("Results", RecordedResults(tables)))
 
 
-def take_coin_mark(value: Any) -> Any:
-    """A value of a table as it is with the coins of the simulator."""
-    return value.replace(COIN_MARK, "") if isinstance(value, str) else value
+def take_coin_marks(values: Sequence[Any]) -> list[Any]:
+    """The values of a column as they are with the coins of the simulator."""
+    first = next((value for value in values if value is not None), None)
+    if not isinstance(first, str):
+        return list(values)
+    return [value and value.replace(COIN_MARK, "") for value in values]
 
 
 def shorten(network: NetworkData, duration_s: float) -> NetworkData:
