@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline.decomposition.path_delays import PathDelays
-from trunkline.fluid.tables import make_columns, tabulate_aggregates, tabulate_state
-from trunkline.results.decode.columns import make_empty_columns
-from trunkline.results.schemas import SCHEMAS
+from trunkline.fluid.tables import make_tables, tabulate_aggregates, tabulate_state
 from trunkline.results.table import Table
 
 if TYPE_CHECKING:
@@ -47,14 +45,7 @@ def build_tables(
             "queue_mean_packets": port_waits * sent / measured_s,
         },
     }
-    return {
-        name: Table(
-            name,
-            fields,
-            make_columns(name, values[name]) if name in values else make_empty_columns(name),
-        )
-        for name, fields in SCHEMAS.items()
-    }
+    return make_tables(values)
 
 
 def _replace_delays(flows: dict[str, Any], delays: PathDelays) -> dict[str, Any]:

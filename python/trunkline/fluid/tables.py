@@ -56,14 +56,7 @@ def build_tables(states: Sequence[tuple[float, FluidState]]) -> dict[str, Table]
         "paths": {"path": [path["name"] for path in network["paths"]]},
         "summary": {"measured_s": np.array([sum(durations)])},
     }
-    return {
-        name: Table(
-            name,
-            fields,
-            make_columns(name, values[name]) if name in values else make_empty_columns(name),
-        )
-        for name, fields in SCHEMAS.items()
-    }
+    return make_tables(values)
 
 
 def tabulate_state(state: FluidState, measured_s: float) -> dict[str, dict[str, Any]]:
@@ -108,6 +101,18 @@ def _compute_loss_ratio(sent: Floats, arrived: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         loss_ratio = np.where(sent > 0, 1 - arrived / sent, np.nan)
     return np.where(np.abs(loss_ratio) < 1e-6, 0.0, loss_ratio)
+
+
+def make_tables(values: Mapping[str, Mapping[str, Any]]) -> dict[str, Table]:
+    """Make every table of ``SCHEMAS``, by name: empty where it has no values."""
+    return {
+        name: Table(
+            name,
+            fields,
+            make_columns(name, values[name]) if name in values else make_empty_columns(name),
+        )
+        for name, fields in SCHEMAS.items()
+    }
 
 
 def make_columns(table: str, values: Mapping[str, Any]) -> dict[str, Column]:

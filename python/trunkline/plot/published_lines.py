@@ -112,16 +112,8 @@ def _draw_bars(axes: Any, number: int, column_count: int, line: PublishedLine, c
 def _name_bars(axes: Any, rows: int, lines: Sequence[PublishedLine]) -> None:
     """Write each name in its colour at the right."""
     for number, line in enumerate(lines):
-        axes.annotate(
-            line.name,
-            xy=(1, 0.95 - 0.09 * number),
-            xycoords="axes fraction",
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center",
-            color=choose_colour(number),
-            fontweight="bold",
-            annotation_clip=False,
+        _write_name(
+            axes, line.name, number, 8, xy=(1, 0.95 - 0.09 * number), xycoords="axes fraction"
         )
     axes.set_xlim(-0.5, rows - 0.5)
 
@@ -136,16 +128,21 @@ def _name_lines(axes: Any, x: Sequence[float], lines: Sequence[PublishedLine]) -
     height = float("-inf")
     for end, number in ends:
         height = max(end, height + min_distance)
-        axes.annotate(
-            lines[number].name,
-            xy=(x[-1], height),
-            xytext=(12, 0),
-            textcoords="offset points",
-            va="center",
-            color=choose_colour(number),
-            fontweight="bold",
-            annotation_clip=False,
-        )
+        _write_name(axes, lines[number].name, number, 12, xy=(x[-1], height))
+
+
+def _write_name(axes: Any, name: str, number: int, distance: int, **place: Any) -> None:
+    """Write the name of a line in its colour, some points to the right of a place."""
+    axes.annotate(
+        name,
+        **place,
+        xytext=(distance, 0),
+        textcoords="offset points",
+        va="center",
+        color=choose_colour(number),
+        fontweight="bold",
+        annotation_clip=False,
+    )
 
 
 def _add_legend(axes: Any, doubtful: bool) -> None:

@@ -1,5 +1,6 @@
 """Queues and policers of the neutral form, from the compiled network."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from trunkline.network.types import NetworkData, Port, PortClass, RedCurve
@@ -362,15 +363,14 @@ def _make_queue(kind: str, share: dict[str, Any], link_rate: int, **match: Any) 
 
 
 def _add_queue_limits(queue: QueuePolicy, port_queue: Any, omit: Any) -> QueuePolicy:
+    def note(element: str, reason: str, *keys: str, changes_design: bool = False) -> None:
+        place = ("classes", queue.name, "queue", *keys)
+        omit(f"class {queue.name}: {element}", reason, *place, changes_design=changes_design)
+
     aqm = port_queue["aqm"]
     if port_queue.get("flows"):
-        omit(
-            f"class {queue.name}: a queue for each flow",
-            "routers have no queues by flow; nearest: one queue",
-            "classes",
-            queue.name,
-            "queue",
-        )
+        reason = "routers have no queues by flow; nearest: one queue"
+        note("a queue for each flow", reason, changes_design=True)
     curves: tuple[RedCurve, ...] = ()
     unit, mean = "packets", 500
     if aqm["kind"] == "red":
@@ -385,54 +385,25 @@ def _add_queue_limits(queue: QueuePolicy, port_queue: Any, omit: Any) -> QueuePo
         and (value := aqm.get(key, absent)) != absent
     ]
     if details:
-        omit(
-            f"class {queue.name}: {', '.join(details)}",
-            "line cards have one form of RED; nearest: the defaults of this language",
-            "classes",
-            queue.name,
-            "queue",
-            "aqm",
-            changes_design=False,
-        )
+        reason = "line cards have one form of RED; nearest: the defaults of this language"
+        note(", ".join(details), reason, "aqm")
     if port_queue["counts_in_service"]:
-        omit(
-            f"class {queue.name}: counts_in_service",
-            "a queue of a router ends before the packet in transmission",
-            "classes",
-            queue.name,
-            "queue",
-            "counts_in_service",
-            changes_design=False,
-        )
+        reason = "a queue of a router ends before the packet in transmission"
+        note("counts_in_service", reason, "counts_in_service")
     if aqm["kind"] in ("rio-c", "rio-d"):
-        omit(
-            f"class {queue.name}: averages of {aqm['kind']}",
-            "written as WRED, which has one average for all drop precedences; nearest: wred",
-            "classes",
-            queue.name,
-            "queue",
-            "aqm",
-            changes_design=False,
-        )
+        reason = "written as WRED, which has one average for all drop precedences; nearest: wred"
+        note(f"averages of {aqm['kind']}", reason, "aqm")
     if aqm["kind"] in _NEAREST_AQM:
-        omit(
-            f"class {queue.name}: {aqm['kind']}",
-            f"routers have no {aqm['kind']}; nearest: {_NEAREST_AQM[aqm['kind']]}",
-            "classes",
-            queue.name,
-            "queue",
-            "aqm",
-        )
-    return QueuePolicy(
-        **{
-            **{name: getattr(queue, name) for name in QueuePolicy.__dataclass_fields__},
-            "limit_packets": port_queue["limit_packets"],
-            "limit_bytes": port_queue["limit_bytes"],
-            "curves": curves,
-            "curve_unit": unit,
-            "mean_packet": mean,
-            "average_weight": aqm.get("w_q", 0.0),
-        }
+        reason = f"routers have no {aqm['kind']}; nearest: {_NEAREST_AQM[aqm['kind']]}"
+        note(aqm["kind"], reason, "aqm", changes_design=True)
+    return replace(
+        queue,
+        limit_packets=port_queue["limit_packets"],
+        limit_bytes=port_queue["limit_bytes"],
+        curves=curves,
+        curve_unit=unit,
+        mean_packet=mean,
+        average_weight=aqm.get("w_q", 0.0),
     )
 
 
@@ -442,17 +413,8 @@ def _make_policer(profile: Any, dscps: tuple[int, ...]) -> RouterPolicer | None:
     green, yellow, red = (PolicedAction(each["drop"], each["dscp"]) for each in profile["actions"])
     kind = meter["kind"]
     if kind == "token-bucket" and not meter["peak_rate_bit_s"]:
-        return RouterPolicer(
-            profile["name"],
-            dscps,
-            meter["rate_bit_s"],
-            meter["burst_bytes"],
-            0,
-            0,
-            green,
-            red,
-            None,
-        )
+        rate, burst = meter["rate_bit_s"], meter["burst_bytes"]
+        return RouterPolicer(profile["name"], dscps, rate, burst, 0, 0, green, red, None)
     if kind == "srtcm":
         rate, burst, peak, excess = meter["cir_bit_s"], meter["cbs_bytes"], 0, meter["ebs_bytes"]
     elif kind == "trtcm":

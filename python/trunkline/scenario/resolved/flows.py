@@ -47,27 +47,18 @@ def _complete_game(flow: Udp, game: Game) -> Udp:
     """A game's mean rate and size; the network has its laws."""
     law = GAMES[game.model]
     size = law.mean_bytes + flow.header
-    update: dict[str, Any] = {
-        "size": DatagramSize(fixed=round(size)),
-        "rate": round(size * 8e3 / law.mean_gap_ms),
-        "arrivals": "cbr",
-        "schedule": None,
-        "datagrams": (),
-        "jitter": 0.0,
-    }
-    return flow.model_copy(update=update)
+    return _set_constant_rate(flow, round(size), round(size * 8e3 / law.mean_gap_ms))
 
 
 def _complete_media(flow: Udp, media: Media) -> Udp:
     """A media flow's largest rate and packets; the network has its frames."""
-    update: dict[str, Any] = {
-        "size": DatagramSize(fixed=media.packet),
-        "rate": media.largest_rate,
-        "arrivals": "cbr",
-        "schedule": None,
-        "datagrams": (),
-        "jitter": 0.0,
-    }
+    return _set_constant_rate(flow, media.packet, media.largest_rate)
+
+
+def _set_constant_rate(flow: Udp, size: int, rate: int) -> Udp:
+    """Set datagrams of one size [B] at a constant rate [bit/s] in place of any other traffic."""
+    update: dict[str, Any] = {"size": DatagramSize(fixed=size), "rate": rate, "arrivals": "cbr"}
+    update |= {"schedule": None, "datagrams": (), "jitter": 0.0}
     return flow.model_copy(update=update)
 
 
