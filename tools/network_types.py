@@ -251,12 +251,12 @@ class TypeWriter:
     def write_dict(self, name: str, keys: dict[str, str], summary: str) -> str:
         """Write a dictionary with fixed keys. Returns: Its name."""
         summary = re.sub(r"\[?(`[^`]*`)\]?", r"`\1`", summary)
-        is_variant = name.endswith("Variant")
-        if is_variant or not all(key.isidentifier() and not iskeyword(key) for key in keys):
-            entries = ", ".join(f'"{key}": {kind}' for key, kind in keys.items())
-            magic = "," if len(keys) > 2 else ""
-            text = f'{name} = TypedDict("{name}", {{{entries}{magic}}})'
-            text += f'\n"""{summary}."""' if summary else ""
+        entries = ", ".join(f'"{key}": {kind}' for key, kind in keys.items())
+        line = f'{name} = TypedDict("{name}", {{{entries}}})'
+        is_short = 0 < len(keys) <= 3 and len(line) <= 100
+        if is_short or not all(key.isidentifier() and not iskeyword(key) for key in keys):
+            text = line if is_short else line.replace("})", ",})")
+            text = f"# {summary}.\n{text}" if summary else text
         else:
             text = "\n    ".join(f"{key}: {kind}" for key, kind in keys.items())
             head = f"class {name}(TypedDict):"
@@ -279,6 +279,8 @@ def make_types() -> str:
     (network,) = (item for item in items["Network"] if item.file.endswith("src/network.rs"))
     writer.write_item(network)
     parts = "\n\n\n".join(writer.parts.values())
-    text = f"{HEAD}\n\n{parts}\n"
+    # Types of one line follow each other without blank lines.
+    parts = re.sub(r"(?m)(^\w+ = .*\)$)\n\n\n(?=# |\w+ = )", r"\1\n", parts)
+    text = f"{HEAD}\n{parts}\n"
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TYPES_FILE), "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout

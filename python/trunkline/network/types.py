@@ -8,29 +8,15 @@ it holds, explain each key.
 
 from typing import Literal, NotRequired, TypedDict
 
-
-class Processing(TypedDict):  # Time from a packet's arrival to the port it leaves by.
-    fixed_ns: int
-    ip_lookup_ns: int
-    label_lookup_ns: int
-
-
-class Node(TypedDict):  # A node.
-    name: str
-    processing: NotRequired[Processing | None]
-
-
-class Reorder(TypedDict):  # A share of the packets of a link that arrives late.
-    share: float
-    by_ns: int
-
-
-class LostPacket(TypedDict):  # A data packet that a link loses.
-    flow: int
-    seq: int
-    times: int
-
-
+# Time from a packet's arrival to the port it leaves by.
+Processing = TypedDict("Processing", {"fixed_ns": int, "ip_lookup_ns": int, "label_lookup_ns": int})
+# A node.
+Node = TypedDict("Node", {"name": str, "processing": NotRequired[Processing | None]})
+# A share of the packets of a link that arrives late.
+Reorder = TypedDict("Reorder", {"share": float, "by_ns": int})
+# A data packet that a link loses.
+LostPacket = TypedDict("LostPacket", {"flow": int, "seq": int, "times": int})
+# A one-way link with the port that feeds it.
 Link = TypedDict(
     "Link",
     {
@@ -51,18 +37,10 @@ Link = TypedDict(
         "account": NotRequired[bool],
     },
 )
-"""A one-way link with the port that feeds it."""
-
-
-class Classifier(TypedDict):
-    """Maps a packet to a class and a drop precedence by two array look-ups."""
-
-    rows: list[list[list[int]]]
-    flow_rows: list[int]
-
-
-class DropTail(TypedDict):  # Drop-tail has no parameters.
-    kind: Literal["drop-tail"]
+# Maps a packet to a class and a drop precedence by two array look-ups.
+Classifier = TypedDict("Classifier", {"rows": list[list[list[int]]], "flow_rows": list[int]})
+# Drop-tail has no parameters.
+DropTail = TypedDict("DropTail", {"kind": Literal["drop-tail"]})
 
 
 class PrecedenceDropTail(TypedDict):  # Keys of ``precedence-drop-tail``.
@@ -84,10 +62,8 @@ class Red(TypedDict):  # Keys of ``red``, in FJ93's symbols.
     adaptive: NotRequired[bool]
 
 
-class RedCurve(TypedDict):  # A drop curve in the symbols of Floyd & Jacobson (1993).
-    min_th: float
-    max_th: float
-    max_p: float
+# A drop curve in the symbols of Floyd & Jacobson (1993).
+RedCurve = TypedDict("RedCurve", {"min_th": float, "max_th": float, "max_p": float})
 
 
 class Mred(TypedDict):
@@ -225,22 +201,17 @@ class Queue(TypedDict):  # A queue.
     flows: NotRequired[FlowQueues | None]
 
 
-class PortClass(TypedDict):  # A class of a port.
-    name: str
-    queue: Queue
+# A class of a port.
+PortClass = TypedDict("PortClass", {"name": str, "queue": Queue})
 
 
 class FifoShare(TypedDict):
     """Share of the only class of a FIFO."""
 
 
-class FifoScheduler(TypedDict):
-    kind: Literal["fifo"]
-    shares: list[FifoShare]
-
-
-class PriorityShare(TypedDict):  # Share of a class under strict priority.
-    priority: int
+FifoScheduler = TypedDict("FifoScheduler", {"kind": Literal["fifo"], "shares": list[FifoShare]})
+# Share of a class under strict priority.
+PriorityShare = TypedDict("PriorityShare", {"priority": int})
 
 
 class PriorityScheduler(TypedDict):
@@ -248,38 +219,17 @@ class PriorityScheduler(TypedDict):
     shares: list[PriorityShare]
 
 
-class DrrShare(TypedDict):  # Share of a class in a deficit round robin.
-    quantum_bytes: int
-    weight: int
-
-
-class DrrScheduler(TypedDict):
-    kind: Literal["drr"]
-    shares: list[DrrShare]
-
-
-class WrrShare(TypedDict):  # Share of a class in a weighted round robin.
-    weight: int
-
-
-class WrrScheduler(TypedDict):
-    kind: Literal["wrr"]
-    shares: list[WrrShare]
-
-
-class WfqShare(TypedDict):  # Share of a class under fair queueing.
-    weight: int
-
-
-class WfqScheduler(TypedDict):
-    kind: Literal["wfq"]
-    shares: list[WfqShare]
-
-
-class ShapedShare(TypedDict):  # Share of a shaped class.
-    priority: int
-    rate_bit_s: int
-    burst_bytes: int
+# Share of a class in a deficit round robin.
+DrrShare = TypedDict("DrrShare", {"quantum_bytes": int, "weight": int})
+DrrScheduler = TypedDict("DrrScheduler", {"kind": Literal["drr"], "shares": list[DrrShare]})
+# Share of a class in a weighted round robin.
+WrrShare = TypedDict("WrrShare", {"weight": int})
+WrrScheduler = TypedDict("WrrScheduler", {"kind": Literal["wrr"], "shares": list[WrrShare]})
+# Share of a class under fair queueing.
+WfqShare = TypedDict("WfqShare", {"weight": int})
+WfqScheduler = TypedDict("WfqScheduler", {"kind": Literal["wfq"], "shares": list[WfqShare]})
+# Share of a shaped class.
+ShapedShare = TypedDict("ShapedShare", {"priority": int, "rate_bit_s": int, "burst_bytes": int})
 
 
 class ShapedScheduler(TypedDict):
@@ -294,9 +244,7 @@ class TbfShare(TypedDict):  # Share of the only class.
     min_burst_bytes: int
 
 
-class TbfScheduler(TypedDict):
-    kind: Literal["tbf"]
-    shares: list[TbfShare]
+TbfScheduler = TypedDict("TbfScheduler", {"kind": Literal["tbf"], "shares": list[TbfShare]})
 
 
 class HtbShare(TypedDict):  # Share of a class in an HTB.
@@ -309,25 +257,12 @@ class HtbShare(TypedDict):  # Share of a class in an HTB.
     parent: int | None
 
 
-class HtbScheduler(TypedDict):
-    kind: Literal["htb"]
-    shares: list[HtbShare]
-
-
-class CakeShare(TypedDict):  # Share of a tin.
-    priority: int
-    rate_bit_s: int
-
-
-class CakeScheduler(TypedDict):
-    kind: Literal["cake"]
-    shares: list[CakeShare]
-
-
-class ServiceCurve(TypedDict):  # Slope ``m1`` for the first ``d`` of a backlog, then ``m2``.
-    m1_bit_s: int
-    d_ns: int
-    m2_bit_s: int
+HtbScheduler = TypedDict("HtbScheduler", {"kind": Literal["htb"], "shares": list[HtbShare]})
+# Share of a tin.
+CakeShare = TypedDict("CakeShare", {"priority": int, "rate_bit_s": int})
+CakeScheduler = TypedDict("CakeScheduler", {"kind": Literal["cake"], "shares": list[CakeShare]})
+# Slope ``m1`` for the first ``d`` of a backlog, then ``m2``.
+ServiceCurve = TypedDict("ServiceCurve", {"m1_bit_s": int, "d_ns": int, "m2_bit_s": int})
 
 
 class HfscShare(TypedDict):  # Share of a class.
@@ -337,9 +272,7 @@ class HfscShare(TypedDict):  # Share of a class.
     parent: int | None
 
 
-class HfscScheduler(TypedDict):
-    kind: Literal["hfsc"]
-    shares: list[HfscShare]
+HfscScheduler = TypedDict("HfscScheduler", {"kind": Literal["hfsc"], "shares": list[HfscShare]})
 
 
 class CbqShare(TypedDict):  # Share of a class in a CBQ.
@@ -355,9 +288,7 @@ class CbqShare(TypedDict):  # Share of a class in a CBQ.
     min_idle_ns: int | None
 
 
-class CbqScheduler(TypedDict):
-    kind: Literal["cbq"]
-    shares: list[CbqShare]
+CbqScheduler = TypedDict("CbqScheduler", {"kind": Literal["cbq"], "shares": list[CbqShare]})
 
 
 class CbqAncestorOnlyScheduler(TypedDict):
@@ -424,10 +355,8 @@ class Rfc4115(TypedDict):  # Keys of ``rfc4115``, in the RFC's symbols.
     colour_aware: bool
 
 
-class Tsw2cm(TypedDict):  # Keys of ``tsw2cm``.
-    kind: Literal["tsw2cm"]
-    ctr_bit_s: int
-    avg_interval_ns: int
+# Keys of ``tsw2cm``.
+Tsw2cm = TypedDict("Tsw2cm", {"kind": Literal["tsw2cm"], "ctr_bit_s": int, "avg_interval_ns": int})
 
 
 class Tsw3cm(TypedDict):  # Keys of ``tsw3cm``, in the RFC's symbols.
@@ -438,19 +367,10 @@ class Tsw3cm(TypedDict):  # Keys of ``tsw3cm``, in the RFC's symbols.
 
 
 Meter = TokenBucket | SrTcm | TrTcm | Rfc4115 | Tsw2cm | Tsw3cm
-
-
-class Action(TypedDict):  # The action on a packet of one colour.
-    drop: bool
-    dscp: int | None
-
-
-class Profile(TypedDict):
-    """A traffic profile (RFC 2475 section 2.3.2): a meter and an action for each colour."""
-
-    name: str
-    meter: Meter
-    actions: list[Action]
+# The action on a packet of one colour.
+Action = TypedDict("Action", {"drop": bool, "dscp": int | None})
+# A traffic profile (RFC 2475 section 2.3.2): a meter and an action for each colour.
+Profile = TypedDict("Profile", {"name": str, "meter": Meter, "actions": list[Action]})
 
 
 class Conditioner(TypedDict):
@@ -461,16 +381,10 @@ class Conditioner(TypedDict):
     profiles: list[Profile]
 
 
-class DelayedAck(TypedDict):
-    """When a receiver may hold an acknowledgement back (RFC 5681 section 4.2)."""
-
-    timeout_ns: int
-    every: int
-    quick: NotRequired[int]
-
-
-class Reno(TypedDict):  # Reno has no parameters.
-    kind: Literal["reno"]
+# When a receiver may hold an acknowledgement back (RFC 5681 section 4.2).
+DelayedAck = TypedDict("DelayedAck", {"timeout_ns": int, "every": int, "quick": NotRequired[int]})
+# Reno has no parameters.
+Reno = TypedDict("Reno", {"kind": Literal["reno"]})
 
 
 class Cubic(TypedDict):  # Parameters of CUBIC.
@@ -478,38 +392,21 @@ class Cubic(TypedDict):  # Parameters of CUBIC.
     slow_start: NotRequired[Literal["standard", "hystart", "hystart++"]]
 
 
-class Bbr(TypedDict):  # BBR has no parameters.
-    kind: Literal["bbr"]
-
-
-class Bbr3(TypedDict):  # BBR version 3 has no parameters.
-    kind: Literal["bbr3"]
-
-
-class Dctcp(TypedDict):  # DCTCP has no parameters.
-    kind: Literal["dctcp"]
-
-
-class Prague(TypedDict):  # Prague has no parameters.
-    kind: Literal["prague"]
-
-
-class Vegas(TypedDict):  # Vegas has no parameters.
-    kind: Literal["vegas"]
-
-
-class Westwood(TypedDict):  # Westwood has no parameters.
-    kind: Literal["westwood"]
-
-
+# BBR has no parameters.
+Bbr = TypedDict("Bbr", {"kind": Literal["bbr"]})
+# BBR version 3 has no parameters.
+Bbr3 = TypedDict("Bbr3", {"kind": Literal["bbr3"]})
+# DCTCP has no parameters.
+Dctcp = TypedDict("Dctcp", {"kind": Literal["dctcp"]})
+# Prague has no parameters.
+Prague = TypedDict("Prague", {"kind": Literal["prague"]})
+# Vegas has no parameters.
+Vegas = TypedDict("Vegas", {"kind": Literal["vegas"]})
+# Westwood has no parameters.
+Westwood = TypedDict("Westwood", {"kind": Literal["westwood"]})
 Congestion = Reno | Cubic | Bbr | Bbr3 | Dctcp | Prague | Vegas | Westwood
-
-
-class ReceiveBuffer(TypedDict):
-    """Memory of a receiver (Linux's ``tcp_rmem``); half of it is window."""
-
-    initial_bytes: int
-    max_bytes: int
+# Memory of a receiver (Linux's ``tcp_rmem``); half of it is window.
+ReceiveBuffer = TypedDict("ReceiveBuffer", {"initial_bytes": int, "max_bytes": int})
 
 
 class Tcp(TypedDict):  # A TCP connection: sender, receiver, sizes.
@@ -544,53 +441,19 @@ class Tcp(TypedDict):  # A TCP connection: sender, receiver, sizes.
     after_idle: NotRequired[Literal["restart", "validate", "keep"]]
 
 
-class CbrArrivals(TypedDict):
-    jitter: float
-
-
+CbrArrivals = TypedDict("CbrArrivals", {"jitter": float})
 CbrArrivalsVariant = TypedDict("CbrArrivalsVariant", {"cbr": CbrArrivals})
-
-
-class OnOffArrivals(TypedDict):
-    mean_on_ns: int
-    mean_off_ns: int
-
-
+OnOffArrivals = TypedDict("OnOffArrivals", {"mean_on_ns": int, "mean_off_ns": int})
 OnOffArrivalsVariant = TypedDict("OnOffArrivalsVariant", {"on-off": OnOffArrivals})
-
-
-class FixedGaps(TypedDict):
-    gap_ns: int
-
-
+FixedGaps = TypedDict("FixedGaps", {"gap_ns": int})
 FixedGapsVariant = TypedDict("FixedGapsVariant", {"fixed": FixedGaps})
-
-
-class ExponentialGaps(TypedDict):
-    mean_ns: int
-
-
+ExponentialGaps = TypedDict("ExponentialGaps", {"mean_ns": int})
 ExponentialGapsVariant = TypedDict("ExponentialGapsVariant", {"exponential": ExponentialGaps})
-
-
-class GumbelGaps(TypedDict):
-    location_ns: float
-    scale_ns: float
-
-
+GumbelGaps = TypedDict("GumbelGaps", {"location_ns": float, "scale_ns": float})
 GumbelGapsVariant = TypedDict("GumbelGapsVariant", {"gumbel": GumbelGaps})
-
-
 Gaps = FixedGapsVariant | ExponentialGapsVariant | GumbelGapsVariant
-
-
 GapsArrivalsVariant = TypedDict("GapsArrivalsVariant", {"gaps": Gaps})
-
-
-class TfrcArrivals(TypedDict):
-    max_bit_s: int | None
-
-
+TfrcArrivals = TypedDict("TfrcArrivals", {"max_bit_s": int | None})
 TfrcArrivalsVariant = TypedDict("TfrcArrivalsVariant", {"tfrc": TfrcArrivals})
 
 
@@ -604,16 +467,8 @@ class Media(TypedDict):  # A stream of interactive media.
 
 
 MediaArrivalsVariant = TypedDict("MediaArrivalsVariant", {"media": Media})
-
-
-class ScheduleArrivals(TypedDict):
-    times_ns: list[int]
-    sizes: list[int]
-
-
+ScheduleArrivals = TypedDict("ScheduleArrivals", {"times_ns": list[int], "sizes": list[int]})
 ScheduleArrivalsVariant = TypedDict("ScheduleArrivalsVariant", {"schedule": ScheduleArrivals})
-
-
 Arrivals = (
     Literal["poisson"]
     | CbrArrivalsVariant
@@ -623,22 +478,13 @@ Arrivals = (
     | MediaArrivalsVariant
     | ScheduleArrivalsVariant
 )
-
-
-class FixedDatagramSize(TypedDict):
-    bytes: int
-
-
+FixedDatagramSize = TypedDict("FixedDatagramSize", {"bytes": int})
 FixedDatagramSizeVariant = TypedDict("FixedDatagramSizeVariant", {"fixed": FixedDatagramSize})
+ExponentialDatagramSize = TypedDict("ExponentialDatagramSize", {"mean_bytes": float})
 
 
-class ExponentialDatagramSize(TypedDict):
-    mean_bytes: float
-
-
-ExponentialDatagramSizeVariant = TypedDict(
-    "ExponentialDatagramSizeVariant", {"exponential": ExponentialDatagramSize}
-)
+class ExponentialDatagramSizeVariant(TypedDict):
+    exponential: ExponentialDatagramSize
 
 
 class GumbelDatagramSize(TypedDict):
@@ -648,16 +494,8 @@ class GumbelDatagramSize(TypedDict):
 
 
 GumbelDatagramSizeVariant = TypedDict("GumbelDatagramSizeVariant", {"gumbel": GumbelDatagramSize})
-
-
-class ChoiceDatagramSize(TypedDict):
-    bytes: list[int]
-    weights: list[float]
-
-
+ChoiceDatagramSize = TypedDict("ChoiceDatagramSize", {"bytes": list[int], "weights": list[float]})
 ChoiceDatagramSizeVariant = TypedDict("ChoiceDatagramSizeVariant", {"choice": ChoiceDatagramSize})
-
-
 DatagramSize = (
     FixedDatagramSizeVariant
     | ExponentialDatagramSizeVariant
@@ -676,32 +514,21 @@ class Udp(TypedDict):  # A UDP source.
     phase_ns: NotRequired[int]
 
 
-class Control(TypedDict):
-    """A flow of routing or signalling messages; they go from neighbour to neighbour."""
-
-    protocol: Literal["control"]
-    header_bytes: int
-
-
+# A flow of routing or signalling messages; they go from neighbour to neighbour.
+Control = TypedDict("Control", {"protocol": Literal["control"], "header_bytes": int})
 Agent = Tcp | Udp | Control
+PoissonTransferGaps = TypedDict("PoissonTransferGaps", {"mean_ns": float})
 
 
-class PoissonTransferGaps(TypedDict):
-    mean_ns: float
+class PoissonTransferGapsVariant(TypedDict):
+    poisson: PoissonTransferGaps
 
 
-PoissonTransferGapsVariant = TypedDict(
-    "PoissonTransferGapsVariant", {"poisson": PoissonTransferGaps}
-)
+PeriodicTransferGaps = TypedDict("PeriodicTransferGaps", {"gap_ns": float})
 
 
-class PeriodicTransferGaps(TypedDict):
-    gap_ns: float
-
-
-PeriodicTransferGapsVariant = TypedDict(
-    "PeriodicTransferGapsVariant", {"periodic": PeriodicTransferGaps}
-)
+class PeriodicTransferGapsVariant(TypedDict):
+    periodic: PeriodicTransferGaps
 
 
 class OnOffTransferGaps(TypedDict):
@@ -718,9 +545,8 @@ class ScheduleTransferGaps(TypedDict):
     sizes_bytes: list[int]
 
 
-ScheduleTransferGapsVariant = TypedDict(
-    "ScheduleTransferGapsVariant", {"schedule": ScheduleTransferGaps}
-)
+class ScheduleTransferGapsVariant(TypedDict):
+    schedule: ScheduleTransferGaps
 
 
 TransferGaps = (
@@ -729,22 +555,13 @@ TransferGaps = (
     | OnOffTransferGapsVariant
     | ScheduleTransferGapsVariant
 )
-
-
-class FixedTransferSizes(TypedDict):
-    bytes: int
-
-
+FixedTransferSizes = TypedDict("FixedTransferSizes", {"bytes": int})
 FixedTransferSizesVariant = TypedDict("FixedTransferSizesVariant", {"fixed": FixedTransferSizes})
+ExponentialTransferSizes = TypedDict("ExponentialTransferSizes", {"mean_bytes": float})
 
 
-class ExponentialTransferSizes(TypedDict):
-    mean_bytes: float
-
-
-ExponentialTransferSizesVariant = TypedDict(
-    "ExponentialTransferSizesVariant", {"exponential": ExponentialTransferSizes}
-)
+class ExponentialTransferSizesVariant(TypedDict):
+    exponential: ExponentialTransferSizes
 
 
 class ParetoTransferSizes(TypedDict):
@@ -755,9 +572,8 @@ class ParetoTransferSizes(TypedDict):
     less: NotRequired[float]
 
 
-ParetoTransferSizesVariant = TypedDict(
-    "ParetoTransferSizesVariant", {"pareto": ParetoTransferSizes}
-)
+class ParetoTransferSizesVariant(TypedDict):
+    pareto: ParetoTransferSizes
 
 
 class LognormalTransferSizes(TypedDict):
@@ -767,29 +583,19 @@ class LognormalTransferSizes(TypedDict):
     most_bytes: float
 
 
-LognormalTransferSizesVariant = TypedDict(
-    "LognormalTransferSizesVariant", {"lognormal": LognormalTransferSizes}
-)
+class LognormalTransferSizesVariant(TypedDict):
+    lognormal: LognormalTransferSizes
 
 
-class WeibullTransferSizes(TypedDict):
-    shape: float
-    scale_bytes: float
+WeibullTransferSizes = TypedDict("WeibullTransferSizes", {"shape": float, "scale_bytes": float})
 
 
-WeibullTransferSizesVariant = TypedDict(
-    "WeibullTransferSizesVariant", {"weibull": WeibullTransferSizes}
-)
+class WeibullTransferSizesVariant(TypedDict):
+    weibull: WeibullTransferSizes
 
 
-class TableTransferSizes(TypedDict):
-    bytes: list[float]
-    shares: list[float]
-
-
+TableTransferSizes = TypedDict("TableTransferSizes", {"bytes": list[float], "shares": list[float]})
 TableTransferSizesVariant = TypedDict("TableTransferSizesVariant", {"table": TableTransferSizes})
-
-
 TransferSizes = (
     FixedTransferSizesVariant
     | ExponentialTransferSizesVariant
@@ -798,24 +604,16 @@ TransferSizes = (
     | WeibullTransferSizesVariant
     | TableTransferSizesVariant
 )
+# Transfers that arrive whatever the network does.
+OpenTransfers = TypedDict("OpenTransfers", {"gaps": TransferGaps, "sizes": TransferSizes})
 
 
-class OpenTransfers(TypedDict):  # Transfers that arrive whatever the network does.
-    gaps: TransferGaps
-    sizes: TransferSizes
-
-
-ArrivalsTransferSourceVariant = TypedDict(
-    "ArrivalsTransferSourceVariant", {"arrivals": OpenTransfers}
-)
+class ArrivalsTransferSourceVariant(TypedDict):
+    arrivals: OpenTransfers
 
 
 FixedTimesVariant = TypedDict("FixedTimesVariant", {"fixed": int})
-
-
 ExponentialTimesVariant = TypedDict("ExponentialTimesVariant", {"exponential": float})
-
-
 Times = FixedTimesVariant | ExponentialTimesVariant
 
 
@@ -836,16 +634,8 @@ class PagesTransferSource(TypedDict):
 
 
 PagesTransferSourceVariant = TypedDict("PagesTransferSourceVariant", {"pages": PagesTransferSource})
-
-
-class BufferLadderRule(TypedDict):
-    reservoir_ns: int
-    cushion_ns: int
-
-
+BufferLadderRule = TypedDict("BufferLadderRule", {"reservoir_ns": int, "cushion_ns": int})
 BufferLadderRuleVariant = TypedDict("BufferLadderRuleVariant", {"buffer": BufferLadderRule})
-
-
 LadderRule = Literal["rate"] | BufferLadderRuleVariant
 
 
@@ -866,8 +656,6 @@ class VideoTransferSource(TypedDict):
 
 
 VideoTransferSourceVariant = TypedDict("VideoTransferSourceVariant", {"video": VideoTransferSource})
-
-
 TransferSource = (
     Literal["requests"]
     | ArrivalsTransferSourceVariant
@@ -895,12 +683,8 @@ class Call(TypedDict):
     delay_formula: Literal["g107", "simplified"]
 
 
-class Echo(TypedDict):
-    """Requests whose receiver answers each at once, as a reflector does (RFC 792 echo."""
-
-    over: Literal["icmp", "udp"]
-    reply_bytes: int
-    timeout_ns: int
+# Requests whose receiver answers each at once, as a reflector does (RFC 792 echo.
+Echo = TypedDict("Echo", {"over": Literal["icmp", "udp"], "reply_bytes": int, "timeout_ns": int})
 
 
 class Flow(TypedDict):  # A flow: an agent at ``src``, its counterpart at ``dst``.
@@ -920,10 +704,8 @@ class Flow(TypedDict):  # A flow: an agent at ``src``, its counterpart at ``dst`
     echo: NotRequired[Echo | None]
 
 
-class Path(TypedDict):  # A label-switched path.
-    name: str
-    links: list[int]
-    account: NotRequired[bool]
+# A label-switched path.
+Path = TypedDict("Path", {"name": str, "links": list[int], "account": NotRequired[bool]})
 
 
 class Ftn(TypedDict):  # FEC to NHLFE.
@@ -933,10 +715,8 @@ class Ftn(TypedDict):  # FEC to NHLFE.
     dscps: NotRequired[list[int]]
 
 
-class Ilm(TypedDict):  # Incoming label map.
-    node: int
-    label: int
-    nhlfe: int
+# Incoming label map.
+Ilm = TypedDict("Ilm", {"node": int, "label": int, "nhlfe": int})
 
 
 class Nhlfe(TypedDict):  # Actions on the label stack, and the next hop of the packet.
@@ -962,6 +742,7 @@ class DiffServ(TypedDict):
     tunnel: Literal["uniform", "pipe", "short-pipe"]
 
 
+# Something to record in steps of time.
 Probe = TypedDict(
     "Probe",
     {
@@ -992,17 +773,9 @@ Probe = TypedDict(
         "step_ns": int,
     },
 )
-"""Something to record in steps of time."""
-
-
-class Outage(TypedDict):  # One outage.
-    failed_ns: int
-    repaired_ns: int | None
-
-
-class FixedOutages(TypedDict):
-    kind: Literal["fixed"]
-    at: list[Outage]
+# One outage.
+Outage = TypedDict("Outage", {"failed_ns": int, "repaired_ns": int | None})
+FixedOutages = TypedDict("FixedOutages", {"kind": Literal["fixed"], "at": list[Outage]})
 
 
 class RandomOutages(TypedDict):
@@ -1012,14 +785,8 @@ class RandomOutages(TypedDict):
 
 
 Outages = FixedOutages | RandomOutages
-
-
-class Drain(TypedDict):
-    """How traffic leaves links that will be taken out of service, while they still carry it."""
-
-    at_ns: int
-    by_metric: bool
-    by_switch: bool
+# How traffic leaves links that will be taken out of service, while they still carry it.
+Drain = TypedDict("Drain", {"at_ns": int, "by_metric": bool, "by_switch": bool})
 
 
 class Failure(TypedDict):  # Links that fail together.
@@ -1030,16 +797,9 @@ class Failure(TypedDict):  # Links that fail together.
     drain: NotRequired[Drain | None]
 
 
-class EntrySwitch(TypedDict):
-    """Two forwarding entries of one node: the one in use, and the one that takes over."""
-
-    entry: int
-    alternative: int
-
-
-class FixedDetection(TypedDict):
-    kind: Literal["fixed"]
-    delay_ns: int
+# Two forwarding entries of one node: the one in use, and the one that takes over.
+EntrySwitch = TypedDict("EntrySwitch", {"entry": int, "alternative": int})
+FixedDetection = TypedDict("FixedDetection", {"kind": Literal["fixed"], "delay_ns": int})
 
 
 class LossOfSignalDetection(TypedDict):
@@ -1172,14 +932,10 @@ class Ospf(TypedDict):  # OSPF in all nodes, in one area.
     ldp_sync: NotRequired[bool]
 
 
-class TeClass(TypedDict):  # A class type with a preemption priority (RFC 4124 section 4.2).
-    class_type: int
-    priority: int
-
-
-class ClassTypeBound(TypedDict):  # The most that some class types may reserve together.
-    class_types: list[int]
-    bit_s: int
+# A class type with a preemption priority (RFC 4124 section 4.2).
+TeClass = TypedDict("TeClass", {"class_type": int, "priority": int})
+# The most that some class types may reserve together.
+ClassTypeBound = TypedDict("ClassTypeBound", {"class_types": list[int], "bit_s": int})
 
 
 class ClassTypes(TypedDict):  # Class types of reservations (RFC 4124), and the bounds on them.
@@ -1187,18 +943,16 @@ class ClassTypes(TypedDict):  # Class types of reservations (RFC 4124), and the 
     bounds: list[list[ClassTypeBound]]
 
 
-class LinkAttributes(TypedDict):
-    """Attributes that a link advertises for traffic engineering (RFC 3630, RFC 4203)."""
-
-    metric: int
-    delay_ns: int
-    risks: list[int]
-
-
+# Attributes that a link advertises for traffic engineering (RFC 3630, RFC 4203).
+LinkAttributes = TypedDict("LinkAttributes", {"metric": int, "delay_ns": int, "risks": list[int]})
+# A path that another shares nothing with.
 DisjointSession = TypedDict(
-    "DisjointSession", {"session": int, "from": Literal["link", "node", "risk"]}
+    "DisjointSession",
+    {
+        "session": int,
+        "from": Literal["link", "node", "risk"],
+    },
 )
-"""A path that another shares nothing with."""
 
 
 class HeadConstraints(TypedDict):
@@ -1212,14 +966,10 @@ class HeadConstraints(TypedDict):
     apart: list[DisjointSession]
 
 
-class SessionHop(TypedDict):  # A node of a first route.
-    label: int | None
-    entry: int | None
-
-
-class FecBinding(TypedDict):  # A forwarding equivalence class at the head.
-    fec: int
-    dscps: list[int]
+# A node of a first route.
+SessionHop = TypedDict("SessionHop", {"label": int | None, "entry": int | None})
+# A forwarding equivalence class at the head.
+FecBinding = TypedDict("FecBinding", {"fec": int, "dscps": list[int]})
 
 
 class SessionProtection(TypedDict):  # Local protection of a path.
@@ -1259,12 +1009,8 @@ class Session(TypedDict):  # A path that is signalled.
     auto_bandwidth: NotRequired[AutoBandwidth | None]
 
 
-class SetUpOperatorAction(TypedDict):
-    kind: Literal["set-up"]
-
-
-class TearOperatorAction(TypedDict):
-    kind: Literal["tear"]
+SetUpOperatorAction = TypedDict("SetUpOperatorAction", {"kind": Literal["set-up"]})
+TearOperatorAction = TypedDict("TearOperatorAction", {"kind": Literal["tear"]})
 
 
 class MoveOperatorAction(TypedDict):
@@ -1280,12 +1026,8 @@ class ResizeOperatorAction(TypedDict):
 OperatorAction = (
     SetUpOperatorAction | TearOperatorAction | MoveOperatorAction | ResizeOperatorAction
 )
-
-
-class OperatorOrder(TypedDict):  # Something an operator does.
-    at_ns: int
-    session: int
-    action: OperatorAction
+# Something an operator does.
+OperatorOrder = TypedDict("OperatorOrder", {"at_ns": int, "session": int, "action": OperatorAction})
 
 
 class RandomRequests(TypedDict):  # A random process of requests.
