@@ -1,4 +1,4 @@
-"""Forms of objects in a notebook: lower modules ask here, a higher one makes them.
+"""Forms of objects in a notebook: objects ask here, and the module `notebook` makes the forms.
 
 A scenario knows nothing of pictures, and a comparison nothing of pages. The package's top names the
 module that does (`use_forms`), which is imported when a notebook asks for the first form.

@@ -1,4 +1,4 @@
-"""Packet schedules: when the datagrams of a flow left, to be replayed or given to others."""
+"""Packet schedules: times and sizes of the datagrams that a flow sent, to replay or to export."""
 
 from __future__ import annotations
 

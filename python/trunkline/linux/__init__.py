@@ -1,1 +1,1 @@
-"""The same scenario on a Linux kernel: a plan for a guest, runners, and results again."""
+"""The same scenario on a Linux kernel: a plan for a guest, runners, and the results."""

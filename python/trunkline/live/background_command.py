@@ -1,4 +1,4 @@
-"""A command of ours that a page starts: its words as they come, and how it ended."""
+"""A trunkline command that a page starts: its output line by line, and its exit status."""
 
 import shlex
 import subprocess

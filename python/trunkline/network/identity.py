@@ -1,4 +1,4 @@
-"""Whether two compiled networks do the same, whatever watches them."""
+"""Equality of compiled networks in all that moves packets: probes and records do not count."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Delays and losses of flows and classes over times of a run, each of which has one load."""
+"""Delays and losses of flows and classes over the phases of a run, each with one load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server for this machine alone, for pages that need one.
+"""A web server on the loopback address, for pages that need a server.
 
 Only this machine is answered (127.0.0.1), only requests that know the token in the address, name
 this server as their host and come from no other page.

@@ -1,4 +1,4 @@
-"""Numbers as people write them: units, metric prefixes, as many digits as mean something."""
+"""Numbers as people write them: units, metric prefixes, significant digits."""
 
 import math
 from typing import Protocol

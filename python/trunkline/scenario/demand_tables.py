@@ -1,4 +1,4 @@
-"""Tables of demands: who offers how much load to whom."""
+"""Tables of demands: the offered load by source and destination."""
 
 import csv
 import math

@@ -1,4 +1,4 @@
-"""The least maximum utilisation by paths that are added while the prices of links call for them.
+"""The minimum of the maximum utilisation: paths are added while prices of links show a gain.
 
 The linear program over all paths is solved over a few. Its dual values are prices of links; any
 path that is cheaper at these prices than its demand pays is added. The same prices give a lower

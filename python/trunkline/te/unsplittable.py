@@ -1,4 +1,4 @@
-"""Route each demand on one path so that the busiest link is loaded little: greedy, then better.
+"""One path for each demand with a low maximum utilisation: greedy, then by local search.
 
 The largest demand is placed first, on the path that adds least to the sum of utilisation^8 over
 links. Then demands on the busiest link move, the largest first, to the path that adds least among

@@ -1,4 +1,4 @@
-"""Names of other programs as names of the language."""
+"""Names in files of other programs, changed to valid names of a scenario."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Traffic of others: captures as schedules of flows, records of flows as demands."""
+"""Measured traffic: captures as schedules of flows, records of flows as demands."""
 
 from trunkline.importers.traffic.capture_files import CaptureError
 from trunkline.importers.traffic.captured_packets import CapturedPacket, read_packets

@@ -1,4 +1,4 @@
-"""UDP and TCP packets in captured frames, whatever is around them.
+"""UDP and TCP packets in captured frames, inside VLAN tags, labels and tunnels.
 
 Source: LINKTYPE values of tcpdump.org; IEEE 802.1Q; RFC 2516 (PPPoE), RFC 1661 (PPP), RFC 3032
 (MPLS), RFC 4448 (Ethernet over MPLS), RFC 2784 and 2890 (GRE), RFC 7348 (VXLAN), RFC 8926 (Geneve),

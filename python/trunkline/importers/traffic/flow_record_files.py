@@ -1,4 +1,4 @@
-"""Records of flows as programs print them: who sent how many bytes to whom.
+"""Records of flows as programs print them: source, destination and bytes.
 
 Source: nfdump(1) (`-o csv`), flow-export(1), rwcut(1) of SiLK, pmacct's CONFIG-KEYS
 (`print_output: csv`), ra(1) of Argus, IANA's IPFIX Information Elements, Zeek's conn.log (TSV and

@@ -1,4 +1,4 @@
-"""A guest as a process: started, watched and, whatever happens, ended."""
+"""A guest as a process: started, watched, and ended in every case."""
 
 from __future__ import annotations
 

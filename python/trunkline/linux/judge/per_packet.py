@@ -1,4 +1,4 @@
-"""Comparison packet by packet: the same must be lost, and each other one arrive at its time."""
+"""Comparison of single packets: the same ones are lost, all others arrive at equal times."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Start times for flows that would otherwise do the same in every seed.
+"""Start times for flows whose packets would otherwise be the same with every seed.
 
 Where nothing is drawn, another seed gives the same run again, which is no evidence of how far a tie
 may move a measure: a microsecond decides who finds the last free place, and TCP answers to that for

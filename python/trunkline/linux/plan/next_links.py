@@ -1,4 +1,4 @@
-"""Routes at the start of a run, those of the packet engine."""
+"""Routes at the start of a run, as the packet engine computes them."""
 
 import json
 

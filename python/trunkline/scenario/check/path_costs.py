@@ -1,4 +1,4 @@
-"""Costs of shortest paths, for doubts about who passes where."""
+"""Costs of shortest paths, for warnings about the nodes that traffic passes."""
 
 import heapq
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from functools import cached_property
 
 from trunkline.scenario.resolved import ResolvedArc
 
-_MAX_START_NODES = 500  # nodes from which distances are worked out; beyond, the doubts go unsaid
+_MAX_START_NODES = 500  # Nodes from which distances are computed; of more, no warning is given.
 
 
 @dataclass

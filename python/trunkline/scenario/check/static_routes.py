@@ -1,4 +1,4 @@
-"""Checks of static routes: what they lead to, loops, and routes that are never used."""
+"""Checks of static routes: their destinations, loops, and routes that are never used."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Directions of links with all their keys: their ends, defaults, and who is joined to whom."""
+"""Directions of links with all their keys: their ends, their defaults, and their neighbours."""
 
 from trunkline.scenario.base import merge_defaults
 from trunkline.scenario.model import Link, LinkOptions

@@ -1,4 +1,4 @@
-"""Where to run next to come nearer to the published values, from the nearest trial so far.
+"""The next setting to run: near the trial whose values are nearest to the published ones.
 
 Candidates differ from that trial in few parameters, and the emulator says which of them is nearest
 to what was published: dynamic coordinate search (Regis and Shoemaker, Combining Radial Basis
