@@ -127,6 +127,11 @@ def test_a_check_without_packets_judges_nothing(
     assert code == 6
     assert "NOT CHECKED" in output
     assert "15 not judged" in output
+    # The slowest class has 625 packets a second, so 1200 take 2 s, or 6,000 packet-hops: well below
+    # a second of a core.
+    assert "--check '1 s' would do" in " ".join(output.split())
+    output = run("te", "delays", str(ring), "--link-packets", "5000", "--check", "1 s")[1]
+    assert "NOT CHECKED" not in output
 
 
 @pytest.mark.parametrize(

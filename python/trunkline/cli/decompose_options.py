@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -183,12 +184,16 @@ def describe_check(check: FullCheck) -> str:
     """Describe which links were compared with a full run, and which were not."""
     from trunkline.results.number_format import format_count, format_quantity
 
+    hint = f"--check '{math.ceil(check.needed_s)} s' would do" if check.needed_s else "no packets"
     if not check.seconds:
-        return "NOT CHECKED: --check allows no full run that is longer than the delays of its paths"
+        return (
+            "NOT CHECKED: --check allows no full run that is longer than the delays of its paths; "
+            f"{hint}"
+        )
     line = (
         f"error: compared with all packets for {format_quantity(check.seconds, 's')}, "
         f"{format_count(check.packets)} packets"
     )
     if check.uncompared:
-        line += f"; NOT CHECKED, too few packets: {', '.join(check.uncompared)} (a longer --check)"
+        line += f"; NOT CHECKED, too few packets: {', '.join(check.uncompared)} ({hint})"
     return line

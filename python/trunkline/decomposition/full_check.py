@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +24,7 @@ HOPS_PER_SECOND: Final = 1.5e6
 """Packet-hops that a second of the check is worth, on any machine: so its length is the same."""
 MIN_PACKETS: Final = 1000
 """Packets of a flow that the check compares: ten are beyond its 99th percentile."""
+NEEDED_PACKETS: Final = 1.2 * MIN_PACKETS  # So many that chance seldom leaves too few.
 TIME_RESOLUTION_S: Final = 1e-9  # Mean waits below are the rounding of transmission times.
 WARM_UP_DELAYS: Final = 2.0  # Longest delays without queues before the check counts.
 MIN_MEASURED_SHARE: Final = 0.5  # Part of the check that is measured, at least.
@@ -69,6 +70,8 @@ class FullCheck:
     # In order of their first flow; without those whose flows have too few packets.
     classes: tuple[ClassError, ...]
     uncompared: tuple[str, ...]  # DSCPs of the latter.
+    # About how much time of one core would compare these as well [s]; 0 if there are none.
+    needed_s: float = 0.0
 
     def find_error(self, name: str) -> ClassError | None:
         """Find the errors of a class by its DSCP; None if it was not compared."""
@@ -79,17 +82,45 @@ class FullCheck:
         return asdict(self)
 
 
-def plan_check(network: Mapping[str, Any], state: FluidState, budget_s: float) -> dict[str, Any]:
-    """The network with a run that costs about so much time of one core [s]."""
+def _count_hops_per_second(state: FluidState) -> float:
+    """Packet-hops in a simulated second."""
     size = state.hop_loads.packet_bytes[state.hop_loads.paths.stream]
-    hop_rate = float((state.rates.hop_rate / (8 * size)).sum())
-    seconds = budget_s * HOPS_PER_SECOND / max(hop_rate, 1e-9)
-    run = network["run"]
+    return max(float((state.rates.hop_rate / (8 * size)).sum()), 1e-9)
+
+
+def _find_warm_up(network: Mapping[str, Any], state: FluidState) -> int:
+    """Time before the check counts [ns]."""
     longest = float(state.hop_loads.fixed.max(initial=0.0))
     start = max(
         (flow["start_ns"] + flow["start_jitter_ns"] for flow in network["flows"]), default=0
     )
-    warm_up = math.ceil(start + WARM_UP_DELAYS * longest * 1e9)
+    return math.ceil(start + WARM_UP_DELAYS * longest * 1e9)
+
+
+def estimate_needed_time(
+    network: Mapping[str, Any], state: FluidState, classes: Collection[str]
+) -> float:
+    """Time of one core [s] for a check that compares the fastest flow of each of some classes."""
+    count = len(network["flows"])
+    rate = state.rates.sent[:count] / (8 * state.sources.size[:count])
+    fastest: dict[str, float] = {}
+    for flow, packets in zip(network["flows"], rate.tolist(), strict=True):
+        name = dscp.name_code_point(flow["dscp"])
+        fastest[name] = max(fastest.get(name, 0.0), packets)
+    if not classes or not all(fastest[name] for name in classes):
+        return 0.0
+    measured = max(NEEDED_PACKETS / fastest[name] for name in classes)
+    warm_up = _find_warm_up(network, state) / 1e9
+    # Half of the check at least is measured.
+    seconds = warm_up + max(measured, warm_up)
+    return seconds * _count_hops_per_second(state) / HOPS_PER_SECOND
+
+
+def plan_check(network: Mapping[str, Any], state: FluidState, budget_s: float) -> dict[str, Any]:
+    """The network with a run that costs about so much time of one core [s]."""
+    seconds = budget_s * HOPS_PER_SECOND / _count_hops_per_second(state)
+    run = network["run"]
+    warm_up = _find_warm_up(network, state)
     duration = min(math.ceil(seconds * 1e9), max(run["duration_ns"], 2 * warm_up))
     times = {"duration_ns": max(duration, warm_up + 1), "warmup_ns": warm_up}
     return {**network, "probes": [], "run": {**run, **times, "trace": False}}
@@ -113,7 +144,8 @@ def check_delays(
     times = planned["run"]
     measured_ns = times["duration_ns"] - times["warmup_ns"]
     if measured_ns < MIN_MEASURED_SHARE * times["duration_ns"]:
-        return FullCheck(0.0, 0, (), tuple(dict.fromkeys(names)))
+        every = tuple(dict.fromkeys(names))
+        return FullCheck(0.0, 0, (), every, estimate_needed_time(network, state, every))
     network_json = json.dumps(planned, sort_keys=True, separators=(",", ":"))
     (results,) = simulate_jobs([Job(network_json, seed)], threads=threads)
     flows, aggregates = results.flows, results.aggregates
@@ -154,7 +186,8 @@ def check_delays(
             )
         )
     packets = int(np.nansum(columns["packets_delivered"]))
-    return FullCheck(measured_ns / 1e9, packets, tuple(classes), tuple(uncompared))
+    needed_s = estimate_needed_time(network, state, uncompared)
+    return FullCheck(measured_ns / 1e9, packets, tuple(classes), tuple(uncompared), needed_s)
 
 
 def _compute_errors(value: Floats, reference: Floats, chosen: NDArray[np.bool_]) -> Floats:

@@ -288,6 +288,15 @@ def test_classes_are_near_a_full_run_and_the_error_says_how_near() -> None:
     [
         (("agent: udp, from: B, to: C, arrivals: poisson, rate: 3 Mbit/s, size: 1000 B",
           "agent: tcp, from: B, to: C"), "heeds congestion", 10),
+        # One loop over the bottlenecks B-C and C-D, and one by the marks of both.
+        (("agent: udp, from: B, to: C, arrivals: poisson, rate: 3 Mbit/s, size: 1000 B",
+          "agent: tcp, from: B, to: D"), "one loop over all its links", 10),
+        (("agent: udp, from: B, to: C, arrivals: poisson, rate: 3 Mbit/s, size: 1000 B",
+          "agent: tcp, from: B, to: D, ecn: on, congestion: dctcp"), "one loop over all its", 10),
+        (("agent: udp, from: B, to: C, arrivals: poisson, rate: 3 Mbit/s, size: 1000 B",
+          "agent: udp, from: B, to: D, media: {ecn: on}"), "one loop over all its links", 10),
+        (("agent: udp, from: B, to: C, arrivals: poisson, rate: 3 Mbit/s, size: 1000 B",
+          "agent: echo, from: B, to: D, interval: 20 ms"), "is answered", 10),
         (("size: 200 B}", "size: 200 B, start: 3 s}"), "in all of the measured time", 8),
         (("\nrun:", "\nfailures: {cut: {link: B-C, at: 2 s}}\nrun:"), "te delays", 11),
     ],

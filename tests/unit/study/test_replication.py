@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from trunkline.engine import simulate
 from trunkline.fluid.offered_means import read_offered_means
+from trunkline.network import compile
+from trunkline.scenario import load
 from trunkline.stats import mean_interval
 from trunkline.study.errors import StudyError
 from trunkline.study.outcome.reproduction import StudySubject
@@ -17,6 +20,13 @@ from trunkline.study.run.data_set import read
 from trunkline.study.run.execution import RunOptions
 from trunkline.study.run.progress import Progress
 from trunkline.study.run.replication import PrecisionReached, replicate_until_precise
+from trunkline.study.run.run_measures import (
+    add_controls,
+    build_measure,
+    list_controls,
+    parse_measure,
+    select_value_controls,
+)
 from trunkline.study.run.run_plan import RunPlan
 
 from ...conftest import MD1_SCENARIO, RunCommand
@@ -228,3 +238,33 @@ def test_a_study_without_random_sources_has_no_controls(subject: Path) -> None:
     plan = StudySubject(str(subject)).plan
     with pytest.raises(StudyError, match="no source whose mean count is known"):
         plan.add_controls(lambda text: read_offered_means(json.loads(text)))
+
+
+def test_a_value_of_several_flows_has_their_sum_as_its_own_control() -> None:
+    """By hand: bytes sent less rate times time, summed over the flows of the value and over all."""
+    source = "{agent: udp, from: S, to: R, arrivals: poisson, size: 500 B, start: 0 s, rate: RATE}"
+    flows = ", ".join(
+        f"{name}: {source.replace('RATE', rate)}"
+        for name, rate in (("p1", "1 Mbit/s"), ("p2", "2 Mbit/s"), ("q", "3 Mbit/s"))
+    )
+    text = f"trunkline: 1\nnodes: [S, R]\nlinks: {{S-R: {{rate: 10 Mbit/s}}}}\nflows: {{{flows}}}\n"
+    network = compile(load(text + "run: {duration: 3 s, warm_up: 1 s}\n"))
+    column = {"table": "flows", "measure": "goodput_bit_s", "unit": "bit/s", "scale": 1.0}
+    columns = {name: {**column, "where": {"flow": name}} for name in ("p*", "q", "no*")}
+    measure = add_controls(build_measure(columns), read_offered_means(network.data))
+    (run,) = simulate(network, seeds=[1])
+    sent = dict(zip(run.flows["flow"], run.flows["bytes_sent"], strict=True))
+    beyond = {name: sent[name] - 250_000 * rate for name, rate in (("p1", 1), ("p2", 2), ("q", 3))}
+    expected = {
+        "control.*": sum(beyond.values()),
+        "control.p*": beyond["p1"] + beyond["p2"],
+        "control.q": beyond["q"],
+    }
+    assert list_controls(measure) == list(expected)
+    columns.pop("no*")
+    values = parse_measure(add_controls(build_measure(columns), read_offered_means(network.data)))(
+        run
+    )
+    assert {name: values[name] for name in expected} == pytest.approx(expected)
+    own = select_value_controls(measure, "p*", {name: [each] for name, each in expected.items()})
+    assert own.tolist() == [pytest.approx([beyond["p1"] + beyond["p2"], beyond["q"]])]

@@ -91,13 +91,13 @@ def add_controls(text: str, offered_means: Mapping[str, OfferedMean]) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _parse_controls(text: str) -> tuple[Mapping[str, OfferedMean], Mapping[str, str]]:
-    """Parse the offered means of a measure, and the flow of each value that one is about."""
+    """Parse the offered means of a measure, and the flows of each value: a name or a pattern."""
     spec = json.loads(text)
     means = {flow: OfferedMean(**fields) for flow, fields in spec.get("controls", {}).items()}
     flows = {
-        name: flow
+        name: column["where"]["flow"]
         for name, column in spec["columns"].items()
-        if (flow := column.get("where", {}).get("flow")) in means
+        if any(_matches_pattern(flow, column.get("where", {}).get("flow", "")) for flow in means)
     }
     return means, flows
 
@@ -107,7 +107,7 @@ def list_controls(text: str) -> list[str]:
     means, flows = _parse_controls(text)
     if not means:
         return []
-    return [ALL_CONTROL, *(CONTROL_PREFIX + flow for flow in dict.fromkeys(flows.values()))]
+    return list(dict.fromkeys([ALL_CONTROL, *(CONTROL_PREFIX + each for each in flows.values())]))
 
 
 def select_value_controls(
@@ -134,8 +134,14 @@ def _measure_controls(text: str, results: Results) -> RunValues:
     if not means:
         return {}
     beyond = {flow: float(v[0]) for flow, v in read_offered_deviations([results], means).items()}
-    beyond["*"] = math.fsum(beyond.values())
-    return {name: beyond[name.removeprefix(CONTROL_PREFIX)] for name in list_controls(text)}
+    return {
+        name: math.fsum(
+            beyond[flow]
+            for flow in beyond
+            if _matches_pattern(flow, name.removeprefix(CONTROL_PREFIX))
+        )
+        for name in list_controls(text)
+    }
 
 
 @functools.lru_cache(maxsize=256)
