@@ -15,6 +15,7 @@ fn requests(gaps: Gaps) -> Agent {
         size: Size::Fixed { bytes: BYTES },
         header_bytes: 28,
         tick_ns: 0,
+        phase_ns: 0,
     })
 }
 
