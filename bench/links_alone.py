@@ -110,7 +110,7 @@ def build_grid(side: int, demand_count: int, scale: float) -> tl.Scenario:
         (f"d{number}", source, target, random.uniform(20, 100))
         for number, (source, target) in enumerate(drawn)
     ]
-    return _make_scenario(f"grid {side}", nodes, links, volumes, scale)
+    return _make_scenario(f"grid-{side}", nodes, links, volumes, scale)
 
 
 def find_busiest_load(scenario: tl.Scenario) -> float:
