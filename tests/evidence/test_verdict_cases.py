@@ -519,6 +519,17 @@ def test_a_file_that_takes_longer_differs() -> None:
         assert ("mean completion time" in found) == differs
 
 
+def test_a_file_agrees_with_the_kernel_and_differs_through_a_slower_line(tmp_path: Path) -> None:
+    """Complete after 111.152 ms here and 111.160 ms there, which closes when the run ends."""
+    verdict = judge("file", "file", "uml")
+    assert [row for row in verdict.rows if not row.agrees] == []
+    text = (FOLDER / "file.yaml").read_text().replace("A-B: {}", "A-B: {rate: 9 Mbit/s}")
+    (tmp_path / "slower.yaml").write_text(text)
+    assert differing(judge(str(tmp_path / "slower"), "file", "uml")) == {
+        ("file", "mean completion time")
+    }
+
+
 @pytest.mark.parametrize("late_ms", [0, 2, 200])
 def test_a_transfer_in_twenty_is_no_small_difference(late_ms: int) -> None:
     """Two of two transfers that one engine alone completes were within the floor of two."""
