@@ -20,18 +20,19 @@ enum QueueKind {
     Dual(Box<DualQueue>),
 }
 
-/// One class.
+/// One class. Two cache lines have all that a packet of a plain class changes: queue and limit, counters.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct ClassQueue {
     store: QueueKind,
     gate: QueueGate,
-    /// Whether the integral of the queue comes from the waits (of a port with plain classes), where the time
-    /// of measurement begins and ends.
-    pub area_from_waits: bool,
     /// Counters since the warm-up.
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns].
     pub area: TimeIntegral,
+    /// Whether the integral of the queue comes from the waits (of a port with plain classes), where the time
+    /// of measurement begins and ends.
+    pub area_from_waits: bool,
 }
 
 impl ClassQueue {

@@ -63,23 +63,18 @@ pub enum NextTransmission {
 }
 
 /// Classifier, classes and scheduler of a port.
+///
+/// In the order of its cache lines: fields that every packet reads; the scheduler; fields that are seldom
+/// needed.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct ClassfulPort {
-    /// Classifier of packets into classes.
-    pub classifier: Classifier,
-    /// Classes by index.
-    pub classes: Vec<ClassQueue>,
-    scheduler: Sched,
-    /// The scheduler before its first packet: a port that fails starts from it again.
-    at_rest: Sched,
-    /// Class of the last packet that found the transmitter at rest.
-    joined: u16,
     /// The packet being transmitted.
     pub in_service: Option<InService>,
-    /// Packets dropped from a queue and not yet reported to the network.
-    pub discarded: Vec<DiscardedPacket>,
     /// Packets waiting in all classes.
     waiting: u32,
+    /// Class of the last packet that found the transmitter at rest.
+    joined: u16,
     /// Whether the end of the transmission has an event, or that of a wait.
     pub timed: bool,
     /// Whether senders hear when their packets begin to be sent here.
@@ -91,6 +86,15 @@ pub struct ClassfulPort {
     pub may_lag: bool,
     /// Whether, in addition, its classes drop at the tail alone and its scheduler forgets.
     plain: bool,
+    /// Classes by index.
+    pub classes: Box<[ClassQueue]>,
+    /// Classifier of packets into classes.
+    pub classifier: Classifier,
+    scheduler: Sched,
+    /// Packets dropped from a queue and not yet reported to the network.
+    pub discarded: Vec<DiscardedPacket>,
+    /// The scheduler before its first packet: a port that fails starts from it again.
+    at_rest: Sched,
 }
 
 impl ClassfulPort {
@@ -110,7 +114,7 @@ impl ClassfulPort {
             timed: false,
             reports_departures: false,
             classifier,
-            classes,
+            classes: classes.into(),
             scheduler,
             at_rest,
             joined: 0,

@@ -35,9 +35,10 @@ impl Assignment {
 
 /// A port's classifier.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Classifier {
-    cells: Vec<Assignment>,
-    flow_rows: Vec<u16>,
+    cells: Box<[Assignment]>,
+    flow_rows: Box<[u16]>,
 }
 
 impl Classifier {
@@ -50,7 +51,7 @@ impl Classifier {
             .flatten()
             .map(|&[class, precedence]| Assignment { class, precedence: precedence as u8 })
             .collect();
-        Self { cells, flow_rows: config.flow_rows.clone() }
+        Self { cells, flow_rows: config.flow_rows.clone().into() }
     }
 
     /// Classifies a packet that an NHLFE with this `row` forwarded ([`NO_ROW`]: by its flow).

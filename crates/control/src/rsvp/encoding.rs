@@ -51,6 +51,7 @@ impl RsvpMessage {
         }
     }
 
+    /// The objects of a message about a path, in the order of RFC 2205 section 3.1.
     fn body(
         &self,
         request: &PathRequest,
@@ -59,21 +60,11 @@ impl RsvpMessage {
         from: u32,
         refresh_ns: u64,
     ) {
-        let (head, tail) = (address(request.head), address(request.tail));
-        let mut session = tail.to_vec();
-        session.extend_from_slice(&[0, 0]);
-        session.extend_from_slice(&(self.key.session as u16).to_be_bytes());
-        session.extend_from_slice(&head);
-        out.object(1, 7, &session);
-        // A path that is sent around a failure has the address of who does so (section 6.4.3).
-        let sent = self.tunnel.as_ref().filter(|_| self.has_alert());
-        let mut template = sender(sent.map_or(self.key.sender, |it| it.sender(request))).to_vec();
-        template.extend_from_slice(&[0, 0]);
-        template.extend_from_slice(&self.key.lsp.to_be_bytes());
-        let mut hop = address(from).to_vec();
-        hop.extend_from_slice(&[0; 4]);
+        out.object(1, 7, &self.session(request));
         let bears_hop = !matches!(self.kind, Kind::PathErr);
         if bears_hop {
+            let mut hop = address(from).to_vec();
+            hop.extend_from_slice(&[0; 4]);
             out.object(3, 1, &hop);
         }
         if let Some((error, node, _)) = self.error {
@@ -85,56 +76,10 @@ impl RsvpMessage {
         if matches!(self.kind, Kind::Path | Kind::Resv) {
             out.object(5, 1, &words(&[(refresh_ns / 1_000_000) as u32]));
         }
+        let template = self.template(request);
         match self.kind {
-            Kind::Path => {
-                let beyond = request.detour.iter().flat_map(|request| request.beyond.iter());
-                let hops = request.route[self.hop.saturating_sub(1)..].iter().chain(beyond);
-                let ero = |link: &u32| {
-                    let mut item = vec![1, 8];
-                    item.extend_from_slice(&address(lines[*link as usize].to));
-                    item.extend_from_slice(&[32, 0]);
-                    item
-                };
-                out.object(20, 1, &hops.flat_map(ero).collect::<Vec<u8>>());
-                out.object(19, 1, &words(&[0x0800]));
-                if let Some(desired) = request.desired.filter(|_| request.detour.is_none()) {
-                    out.object(205, 1, &fast_reroute(request, desired));
-                }
-                out.object(207, 7, &attribute(request));
-                // The object of class type 0 must not be there (RFC 4124 section 6.1).
-                if request.class_type > 0 {
-                    out.object(66, 1, &words(&[u32::from(request.class_type)]));
-                }
-                out.object(11, 7, &template);
-                out.object(12, 2, &bucket(1, request.bandwidth));
-                if request.desired.is_some() {
-                    let passed = self.tunnel.as_ref().map_or(self.hop, |tunnel| tunnel.hop + 1);
-                    let passed = request.route[..passed].iter().rev();
-                    let node = |link: &u32| recorded(lines[*link as usize].from, 0);
-                    out.object(21, 1, &passed.flat_map(node).collect::<Vec<u8>>());
-                }
-                if let Some(detour) = &request.detour {
-                    let ids = detour.pairs.iter().flat_map(|request| [request.0, request.1]);
-                    out.object(63, 7, &ids.flat_map(address).collect::<Vec<u8>>());
-                }
-            }
-            Kind::Resv | Kind::ResvErr => {
-                out.object(8, 1, &words(&[0x12]));
-                out.object(9, 2, &bucket(5, request.bandwidth));
-                out.object(10, 7, &template);
-                if self.kind == Kind::Resv {
-                    out.object(16, 1, &words(&[self.label]));
-                }
-                if !self.record.is_empty() {
-                    let node = |request: &RecordedHop| {
-                        let mut item = recorded(request.node, request.flags);
-                        item.extend_from_slice(&[3, 8, 1, 1]);
-                        item.extend_from_slice(&request.label.to_be_bytes());
-                        item
-                    };
-                    out.object(21, 1, &self.record.iter().flat_map(node).collect::<Vec<u8>>());
-                }
-            }
+            Kind::Path => self.path_objects(request, out, lines, &template),
+            Kind::Resv | Kind::ResvErr => self.reservation_objects(request, out, &template),
             Kind::ResvTear => {
                 out.object(8, 1, &words(&[0x12]));
                 out.object(10, 7, &template);
@@ -143,6 +88,84 @@ impl RsvpMessage {
                 out.object(11, 7, &template);
                 out.object(12, 2, &bucket(1, request.bandwidth));
             }
+        }
+    }
+
+    /// SESSION of a tunnel: tail, number, head.
+    fn session(&self, request: &PathRequest) -> Vec<u8> {
+        let mut session = address(request.tail).to_vec();
+        session.extend_from_slice(&[0, 0]);
+        session.extend_from_slice(&(self.key.session as u16).to_be_bytes());
+        session.extend_from_slice(&address(request.head));
+        session
+    }
+
+    /// SENDER_TEMPLATE, which a FILTER_SPEC repeats: address of the sender, number of the path.
+    fn template(&self, request: &PathRequest) -> Vec<u8> {
+        // A path that is sent around a failure has the address of who does so (section 6.4.3).
+        let sent = self.tunnel.as_ref().filter(|_| self.has_alert());
+        let mut template = sender(sent.map_or(self.key.sender, |it| it.sender(request))).to_vec();
+        template.extend_from_slice(&[0, 0]);
+        template.extend_from_slice(&self.key.lsp.to_be_bytes());
+        template
+    }
+
+    /// Objects of a Path message: route, wishes and sender of the path.
+    fn path_objects(
+        &self,
+        request: &PathRequest,
+        out: &mut MessageWriter,
+        lines: &[SignalledLink],
+        template: &[u8],
+    ) {
+        let beyond = request.detour.iter().flat_map(|request| request.beyond.iter());
+        let hops = request.route[self.hop.saturating_sub(1)..].iter().chain(beyond);
+        let ero = |link: &u32| {
+            let mut item = vec![1, 8];
+            item.extend_from_slice(&address(lines[*link as usize].to));
+            item.extend_from_slice(&[32, 0]);
+            item
+        };
+        out.object(20, 1, &hops.flat_map(ero).collect::<Vec<u8>>());
+        out.object(19, 1, &words(&[0x0800]));
+        if let Some(desired) = request.desired.filter(|_| request.detour.is_none()) {
+            out.object(205, 1, &fast_reroute(request, desired));
+        }
+        out.object(207, 7, &attribute(request));
+        // The object of class type 0 must not be there (RFC 4124 section 6.1).
+        if request.class_type > 0 {
+            out.object(66, 1, &words(&[u32::from(request.class_type)]));
+        }
+        out.object(11, 7, template);
+        out.object(12, 2, &bucket(1, request.bandwidth));
+        if request.desired.is_some() {
+            let passed = self.tunnel.as_ref().map_or(self.hop, |tunnel| tunnel.hop + 1);
+            let passed = request.route[..passed].iter().rev();
+            let node = |link: &u32| recorded(lines[*link as usize].from, 0);
+            out.object(21, 1, &passed.flat_map(node).collect::<Vec<u8>>());
+        }
+        if let Some(detour) = &request.detour {
+            let ids = detour.pairs.iter().flat_map(|request| [request.0, request.1]);
+            out.object(63, 7, &ids.flat_map(address).collect::<Vec<u8>>());
+        }
+    }
+
+    /// Objects of a Resv message, which a ResvErr repeats: the reservation and its sender.
+    fn reservation_objects(&self, request: &PathRequest, out: &mut MessageWriter, template: &[u8]) {
+        out.object(8, 1, &words(&[0x12]));
+        out.object(9, 2, &bucket(5, request.bandwidth));
+        out.object(10, 7, template);
+        if self.kind == Kind::Resv {
+            out.object(16, 1, &words(&[self.label]));
+        }
+        if !self.record.is_empty() {
+            let node = |request: &RecordedHop| {
+                let mut item = recorded(request.node, request.flags);
+                item.extend_from_slice(&[3, 8, 1, 1]);
+                item.extend_from_slice(&request.label.to_be_bytes());
+                item
+            };
+            out.object(21, 1, &self.record.iter().flat_map(node).collect::<Vec<u8>>());
         }
     }
 }
