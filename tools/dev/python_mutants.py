@@ -48,8 +48,6 @@ TIMEOUT_FACTOR = 5.0
 MIN_TIMEOUT_S = 20.0
 MAX_FILE_S = 120.0
 """Time for a file of tests while they are followed."""
-MAX_TEST_S = 20.0
-"""Of a test that is followed; a slower one is not tried on mutants."""
 BATCH_S = 2.0
 """Time of the first tests of a mutant, the quickest ones."""
 MAX_TRIAL_S = 60.0
@@ -382,7 +380,6 @@ def _note_reached(
         _Reach(test, cpu_s, {os.path.join(path, file): frozenset(at) for file, at in lines.items()})
         for tests in notes.values()
         for test, cpu_s, lines in tests
-        if cpu_s <= MAX_TEST_S
     ]
     return sorted(reaches, key=lambda reach: reach.cpu_s)
 

@@ -5,6 +5,7 @@
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -16,6 +17,8 @@ from typing import Any
 import pytest
 
 FOLDER, _, FILE = os.environ["TRUNKLINE_REACHED"].partition(":")
+MAX_TEST_S = 5.0
+"""Processor's time of a test while it is followed, after which it is ended and not noted."""
 _failed_tests: set[str] = set()
 
 
@@ -23,6 +26,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Remember tests that fail."""
     if report.failed:
         _failed_tests.add(report.nodeid)
+
+
+class TestTooSlow(BaseException):
+    """A test has used its time."""
+
+
+def _end_test(*_: object) -> None:
+    raise TestTooSlow
 
 
 @pytest.hookimpl(wrapper=True)
@@ -45,9 +56,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     begun = time.process_time()
     threading.settrace(follow_call)
     sys.settrace(follow_call)
+    signal.signal(signal.SIGPROF, _end_test)
+    signal.setitimer(signal.ITIMER_PROF, MAX_TEST_S)
     try:
         return (yield)
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         sys.settrace(None)
         threading.settrace(None)
         used_s = time.process_time() - begun
