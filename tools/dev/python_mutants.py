@@ -48,9 +48,9 @@ TIMEOUT_FACTOR = 5.0
 MIN_TIMEOUT_S = 20.0
 MAX_FILE_S = 120.0
 """Time for a file of tests while they are followed."""
-BATCH_S = 2.0
+BATCH_S = 1.0
 """Time of the first tests of a mutant, the quickest ones."""
-MAX_TRIAL_S = 60.0
+MAX_TRIAL_S = 15.0
 """Time of all tests that a mutant is tried on, the quick ones first."""
 
 _OPERATORS: dict[type[ast.AST], tuple[str, str]] = {

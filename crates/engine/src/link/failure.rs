@@ -130,4 +130,23 @@ mod tests {
         link.offer_fifo(2_200_000, 9, 1000, 0, false);
         assert_eq!(link.wire.front().map(|departure| departure.at), Some(3_200_000));
     }
+    /// A limit of 4000 B besides the packet on the wire: five packets of 1000 B fit and a sixth does not.
+    /// After a cut the port is empty, and five fit again.
+    #[test]
+    fn a_cut_empties_the_backlog_that_a_limit_in_bytes_sees() {
+        let limit = QueueLimit { packets: u32::MAX, bytes: 4_000, counts_in_service: false };
+        let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
+        let gate = QueueGate::new(limit, aqm, RandomStream::new(1, "l", "aqm"));
+        let rate = TransmissionClock::new(8_000_000);
+        let port = Port::Fifo(FifoQueue::new(gate));
+        let mut link = Link::new(1, 1_500_000, rate, 0, 1500, None, port);
+        for now in [0, 2_200_000] {
+            for id in 0..6 {
+                let offer = link.offer_fifo(now, id, 1000, 0, false);
+                assert_eq!(offer == QueueDecision::Queued { mark: false }, id < 5, "{now} {id}");
+            }
+            link.take_down_link(now + 200_000);
+            assert_eq!(link.in_port().bytes, 0);
+        }
+    }
 }
