@@ -209,3 +209,53 @@ def test_a_scenario_without_protections_gets_one() -> None:
 def test_plain_data_is_json() -> None:
     document = json.loads(json.dumps(protect(frr("kind: detour")).to_dict()))
     assert set(document) == {"backups", "unprotected", "links", "places", "coverage", "scale"}
+
+
+def test_a_backup_may_use_what_the_paths_leave_of_a_link() -> None:
+    """6 of 10 Mbit/s on the only other way are reserved: 4 are left for backups."""
+    text = NARROW.replace(
+        "trunks: {all:", "  w: {from: A, to: C, rate: 6 Mbit/s, class: data}\ntrunks: {all:"
+    )
+    document = "kind: facility-bypass, path: [x, y, z], backup: auto, bandwidth: 100 %"
+    plan = protect(tl.load(text + f"protections: {{p: {{{document}}}}}\n", strict=False))
+    assert plan.coverage == 0
+    assert all(
+        "8 Mbit/s is asked, at most 4 Mbit/s is unreserved" in g.why for g in plan.unprotected
+    )
+
+
+def test_the_backup_of_a_path_that_reserves_nothing_has_no_bandwidth() -> None:
+    text = RING.replace(
+        "paths:\n",
+        "flows: {u: {agent: udp, from: A, to: C, rate: 1 Mbit/s}}\n"
+        "paths:\n  idle: {route: [A, B, C]}\n",
+    )
+    text = text.replace("trunks:\n", "trunks:\n  idle: {path: idle, flows: u}\n")
+    plan = protect(
+        tl.load(text + "protections: {p: {path: idle, kind: facility-bypass, backup: auto}}\n")
+    )
+    assert [each.bandwidth_bit_s for each in plan.backups] == [0, 0]
+
+
+def test_ti_lfa_needs_segments_and_a_path_without_is_one_place_without_a_backup() -> None:
+    plan = protect(
+        tl.load(RING + "protections: {p: {path: one, kind: ti-lfa, backup: auto}}\n", strict=False)
+    )
+    assert (plan.places, plan.coverage) == (1, 0.0)
+    assert [gap.why for gap in plan.unprotected] == ["ti-lfa needs a path with segments"]
+
+
+def test_a_route_over_a_named_one_of_parallel_links_reserves_on_that_one() -> None:
+    text = """\
+trunkline: 1
+nodes: [A, B]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {first: {between: [A, B]}, second: {between: [A, B]}}
+traffic: {data: {agent: udp, size: 500 B}}
+demands: {d: {from: A, to: B, rate: 4 Mbit/s, class: data}}
+paths: {p: {route: [A, second, B]}}
+trunks: {t: {path: p, demands: d}}
+run: {duration: 1 s}
+"""
+    loads = {each.link: each.load_bit_s for each in place(tl.load(text)).links}
+    assert {link: load for link, load in loads.items() if load} == {"second:A->B": 4_000_000}

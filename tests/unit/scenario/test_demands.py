@@ -61,3 +61,18 @@ def test_a_name_of_no_node_is_still_an_error_with_its_line(tmp_path: Path) -> No
     (tmp_path / "net.yaml").write_text(NETWORK, "utf-8")
     with pytest.raises(ScenarioError, match=r"there is no node Salt Flat \(line 2 of m.csv\)"):
         tl.load(tmp_path / "net.yaml")
+
+
+@pytest.mark.parametrize(("count", "names"), [(1, ["d"]), (2, ["d[0]", "d[1]"])])
+def test_a_demand_of_one_flow_keeps_its_name_and_more_are_numbered(
+    count: int, names: list[str]
+) -> None:
+    text = f"""\
+trunkline: 1
+nodes: [A, B]
+links: {{A-B: {{rate: 10 Mbit/s}}}}
+traffic: {{data: {{agent: tcp, flows: {count}}}}}
+demands: {{d: {{from: A, to: B, rate: 4 Mbit/s, class: data}}}}
+run: {{duration: 1 s}}
+"""
+    assert [name for name, _ in tl.load(text).resolve().flow_names] == names
