@@ -259,3 +259,22 @@ run: {duration: 1 s}
 """
     loads = {each.link: each.load_bit_s for each in place(tl.load(text)).links}
     assert {link: load for link, load in loads.items() if load} == {"second:A->B": 4_000_000}
+
+
+def test_a_path_without_room_has_no_route_unless_a_signalling_head_asks_again() -> None:
+    text = """\
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 10 Mbit/s, delay: 1 ms}}
+traffic: {data: {agent: udp, size: 500 B}}
+demands:
+  x: {from: A, to: B, rate: 8 Mbit/s, class: data}
+  y: {from: A, to: B, rate: 8 Mbit/s, class: data}
+trunks: {all: {demands: all, path: auto}}
+te: {unplaced: igp}
+run: {duration: 1 s}
+"""
+    assert sorted(tl.load(text).resolve().paths) == ["x"]
+    signalled = tl.load(text + "signalling: {kind: rsvp-te}\n").resolve()
+    assert sorted(signalled.paths) == ["x", "y"]
+    assert signalled.unplanned_paths == {"y"}
