@@ -185,3 +185,9 @@ def test_each_link_alone_takes_the_cheapest_of_all_sums():
             continue
         cost = sum(int(n) * m.costs[0] for n, m in zip(counts[0], modules, strict=True))
         assert cost == min(sums)
+
+
+def test_a_need_of_one_unit_takes_a_module_and_none_takes_none():
+    modules = [CapacityModule("m", 10, (3.0, 3.0, 3.0, 3.0), 2)]
+    counts, short = cover_needs([0, 1, 10, 11], modules)
+    assert (counts[:, 0].tolist(), short) == ([0, 1, 1, 2], [])

@@ -215,3 +215,14 @@ def simple_paths(graph, source, target):
                 yield from walk(head, [*path, arc], seen | {head})
 
     yield from walk(source, [], {source})
+
+
+def test_a_node_to_pass_later_is_not_passed_before():
+    """From S over X, then Y, to T: the short way to X leads through Y, so it takes Z."""
+    links = [("S", "Y"), ("Y", "X"), ("Y", "T"), ("S", "Z"), ("Z", "W"), ("W", "X")]
+    graph = build_topology("SXYZWT", add_reverse_arcs(Arc(a, b, 10, igp=1) for a, b in links))
+    via = tuple(ViaNode(graph.node_number[name]) for name in "XY")
+    ends = graph.node_number["S"], graph.node_number["T"]
+    found = find_constrained_path(graph, *ends, PathConstraints(via=via), graph.reservable)
+    assert isinstance(found, ConstrainedPath)
+    assert "".join(graph.list_node_names(found.path)) == "SZWXYT"

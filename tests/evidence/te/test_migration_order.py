@@ -177,6 +177,11 @@ def test_two_paths_that_change_places_need_a_detour_or_room_for_both():
     assert headroom is not None
     assert headroom.factor == pytest.approx(1.2)
     assert list(headroom.missing.values()) == [2]
+    # 12 on an arc of 11 and of 12: 1 too many, and none.
+    for limit, missing in [(11, [1]), (12, [])]:
+        least = find_least_headroom(swap(), [bound([limit] * len(limits))])
+        assert least is not None
+        assert list(least.missing.values()) == missing
     found = find_migration_order(swap(detours=((2,),)), [bound(limits)])
     assert found.steps is not None
     assert [(step.kind, step.end) for step in found.steps] == [
