@@ -191,3 +191,11 @@ def test_a_need_of_one_unit_takes_a_module_and_none_takes_none():
     modules = [CapacityModule("m", 10, (3.0, 3.0, 3.0, 3.0), 2)]
     counts, short = cover_needs([0, 1, 10, 11], modules)
     assert (counts[:, 0].tolist(), short) == ([0, 1, 1, 2], [])
+
+
+def test_modules_that_cost_nothing_carry_for_nothing():
+    graph = build_topology("AB", add_reverse_arcs([Arc("A", "B", 10)]))
+    case = (np.array([[0.0, 25.0], [0.0, 0.0]]), np.zeros(2, dtype=bool))
+    found = choose_modules(graph, [case], [CapacityModule("m", 10, (0.0,), 2)])
+    assert found.cost == 0
+    assert found.counts.sum() == 2

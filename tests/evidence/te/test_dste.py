@@ -151,3 +151,11 @@ def test_RFC_4124_4_2_at_most_eight_te_classes_and_a_pair_that_is_not_one():
 def test_RFC_4127_russian_dolls_do_not_grow_inwards():
     with pytest.raises(ValueError, match="no bandwidth constraint is larger"):
         make_bandwidth_constraints(ONE_LINK, "rdm", np.array([[1000, 300, 400]]))
+
+
+def test_RFC_4127_3_bounds_of_dolls_may_be_alike_and_never_grow():
+    """BC0 >= BC1 >= BC2: equal ones nest."""
+    alike = make_bandwidth_constraints(np.array([100]), "rdm", np.array([[100, 60, 60]]))
+    assert alike.constraints.tolist() == [[100, 60, 60]]
+    with pytest.raises(ValueError, match="larger than the one before it"):
+        make_bandwidth_constraints(np.array([100]), "rdm", np.array([[100, 60, 61]]))
