@@ -41,9 +41,10 @@ MAX_FILE_S = 120.0
 
 
 def list_linked_files(folder: str) -> list[str]:
-    """List the files and folders below a folder of the repository that rows of the page link."""
+    """List the files and folders below a folder of the repository that rows of mechanisms link."""
     with open(PAGE, encoding="utf-8") as stream:
-        rows = [line for line in stream if line.startswith("| ")]
+        lines = stream.read().partition(HAND_HEADING)[0].splitlines()
+    rows = [line for line in lines if line.startswith("| ")]
     linked = [path for row in rows for path in re.findall(rf"\]\(\.\./({folder}/[^)]*)\)", row)]
     return sorted(set(linked))
 
