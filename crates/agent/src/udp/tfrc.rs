@@ -1,10 +1,9 @@
 //! TFRC: a source of datagrams whose rate is what a TCP connection would get.
 //!
 //! Source: RFC 5348: the equation of section 3.1, the sender of section 4, loss events and their rate of
-//! section 5, the receiver of section 6. Sizes are those of IP packets. The history after the first loss
-//! is that of the rate received until then (6.3.1), without the 5 % of tolerance. A long interval is
-//! itself not discounted when it ends (5.5), those before it are. Absent: reduction of oscillations
-//! (4.5, optional), an idle application.
+//! section 5, the receiver of section 6. Sizes are those of IP packets. The equation is inverted exactly,
+//! without the 5 % of tolerance that 6.3.1 allows. Absent: reduction of oscillations (4.5, optional), an
+//! idle application.
 
 use std::collections::VecDeque;
 use trunkline_units::{Span, Time, NEVER, SECOND};
@@ -29,12 +28,15 @@ fn rate_term(p: f64) -> f64 {
     (2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p)
 }
 
-/// The loss event rate at which the equation gives `rate` [B/s].
-fn invert(size: f64, rtt: f64, rate: f64) -> f64 {
+/// Section 6.3.1: X_target is at least so many packets in a round trip.
+const LEAST_TARGET: f64 = 0.5;
+
+/// The loss event rate at which the equation gives so many packets in a round trip.
+fn invert(packets: f64) -> f64 {
     let (mut low, mut high) = (1e-9_f64, 1.0_f64);
     for _ in 0..60 {
         let middle: f64 = (low * high).sqrt();
-        if throughput(size, rtt, middle) > rate {
+        if 1.0 / rate_term(middle) > packets {
             low = middle;
         } else {
             high = middle;
@@ -230,13 +232,12 @@ pub struct TfrcReceiver {
     settled: Option<ArrivedDatagram>,  // all up to it has arrived or is lost
     event: Option<(u32, Time)>,        // first loss of the current loss event: S_loss, T_loss
     closed: VecDeque<(f64, f64)>,      // lengths of intervals that ended, and their discounts
-    discount: f64,
     rtt: Span,
     bytes: u64, // since the last report
     reported_at: Time,
     last: Option<(Time, Time)>, // sent and received
     due: Time,
-    last_rate: f64,
+    max_rate: f64, // X_recv, the largest so far
 }
 
 impl TfrcReceiver {
@@ -249,13 +250,12 @@ impl TfrcReceiver {
             settled: None,
             event: None,
             closed: VecDeque::new(),
-            discount: 1.0,
             rtt: 0,
             bytes: 0,
             reported_at: 0,
             last: None,
             due: NEVER,
-            last_rate: 0.0,
+            max_rate: 0.0,
         }
     }
 
@@ -301,47 +301,48 @@ impl TfrcReceiver {
     /// Section 5.1: a gap is a loss once three with higher numbers have arrived.
     fn settle(&mut self, now: Time) {
         while let Some(&next) = self.recent.front() {
-            let Some(settled) = self.settled else {
-                self.settled = self.recent.pop_front();
-                continue;
-            };
-            let gap = next.seq - settled.seq - 1;
-            if gap > 0 && (self.recent.len() as u32) < LATER_ARRIVALS {
+            let missing = self.settled.map_or(0, |settled| settled.seq + 1)..next.seq;
+            if !missing.is_empty() && (self.recent.len() as u32) < LATER_ARRIVALS {
                 return;
             }
-            for lost in settled.seq + 1..next.seq {
-                self.lose(lost, settled, next, now);
+            for lost in missing {
+                self.lose(lost, next, now);
             }
             self.settled = self.recent.pop_front();
         }
     }
 
     /// Sections 5.2 and 5.3: a loss begins an event unless it came within a round trip of the last one's first.
-    fn lose(&mut self, seq: u32, before: ArrivedDatagram, after: ArrivedDatagram, now: Time) {
-        let share = f64::from(seq - before.seq) / f64::from(after.seq - before.seq);
-        let at = before.at + ((after.at.saturating_sub(before.at)) as f64 * share) as Span;
+    fn lose(&mut self, seq: u32, after: ArrivedDatagram, now: Time) {
+        let at = self.settled.map_or(after.at, |before| {
+            let share = f64::from(seq - before.seq) / f64::from(after.seq - before.seq);
+            before.at + ((after.at.saturating_sub(before.at)) as f64 * share) as Span
+        });
         match self.event {
             Some((_, since)) if at <= since + self.rtt => return,
             Some((first, _)) => self.close(f64::from(seq - first)),
-            None => {
-                // Section 6.3.1.
-                let rtt = seconds(self.rtt.max(1));
-                let received = self.received_rate(now).max(self.last_rate).max(self.size);
-                self.closed.push_front((1.0 / invert(self.size, rtt, received), 1.0));
-            }
+            None => self.closed.push_front((self.first_interval(now), 1.0)),
         }
         self.event = Some((seq, at));
     }
 
+    /// Section 6.3.1: the interval that stands for X_target, the largest X_recv so far, or for the least of
+    /// it where the first datagram is lost.
+    fn first_interval(&self, now: Time) -> f64 {
+        let largest = self.settled.map_or(0.0, |_| self.received_rate(now).max(self.max_rate));
+        let packets = largest * seconds(self.rtt) / self.size;
+        1.0 / invert(packets.max(LEAST_TARGET))
+    }
+
     /// Section 5.5: an interval ends, and what is before it keeps the discount of the moment.
     fn close(&mut self, length: f64) {
-        let discount = std::mem::replace(&mut self.discount, 1.0);
+        let discount = self.discount_at(length);
         self.closed.iter_mut().for_each(|(_, factor)| *factor *= discount);
         self.closed.push_front((length, 1.0));
         self.closed.truncate(INTERVAL_WEIGHTS.len());
     }
 
-    /// Sections 5.4 and 5.5.
+    /// Sections 5.4 and 5.5. The oldest interval counts only in the mean without the current one.
     #[must_use]
     pub fn loss_rate(&self) -> f64 {
         let Some((first, _)) = self.event else { return 0.0 };
@@ -353,7 +354,8 @@ impl TfrcReceiver {
         for (index, (interval, factor)) in self.closed.iter().enumerate() {
             length_closed += INTERVAL_WEIGHTS[index] * factor * interval;
             weight_closed += INTERVAL_WEIGHTS[index] * factor;
-            if let Some(later) = INTERVAL_WEIGHTS.get(index + 1) {
+            if index + 1 < self.closed.len() {
+                let later = INTERVAL_WEIGHTS[index + 1];
                 length += later * factor * discount * interval;
                 weight += later * factor * discount;
             }
@@ -386,11 +388,8 @@ impl TfrcReceiver {
         self.due = now + self.rtt.max(1_000_000);
         let (sent_at, arrived) = self.last.filter(|_| self.bytes > 0)?;
         let received_rate = self.received_rate(now);
-        (self.bytes, self.reported_at, self.last_rate) = (0, now, received_rate);
-        if let Some((first, _)) = self.event {
-            let top = self.recent.back().or(self.settled.as_ref()).map_or(first, |last| last.seq);
-            self.discount = self.discount_at(f64::from(top.saturating_sub(first) + 1));
-        }
+        (self.bytes, self.reported_at) = (0, now);
+        self.max_rate = self.max_rate.max(received_rate);
         let echo = sent_at + (now - arrived);
         Some(Feedback { echo, received_rate, loss_rate: self.loss_rate() })
     }
@@ -408,7 +407,7 @@ mod rfc5348 {
     fn s3_1_the_equation_gives_the_rate_of_tcp() {
         assert!((throughput(1000.0, 0.1, 0.01) - 112_332.0).abs() < 2.0);
         assert!((throughput(1000.0, 0.1, 0.1) - 17_701.0).abs() < 2.0);
-        assert!((invert(1000.0, 0.1, 112_332.0) - 0.01).abs() < 1e-6);
+        assert!((invert(112_332.0 * 0.1 / 1000.0) - 0.01).abs() < 1e-6);
     }
 
     /// A datagram a millisecond at a round trip of 20 ms, without those of `lost`.
@@ -461,8 +460,8 @@ mod rfc5348 {
     }
 
     /// Section 5.5 by hand: intervals of 100, 200 and 400 with discounts of 1, 1/2 and 1/4: 300 over weights of 1.75. A
-    /// current one of 50 is left out: with it 350 over 2.75 is the larger rate. One of 1000 is above twice the mean of 171.4,
-    /// so the others count 342.9 / 1000 more: 1000 + 102.857 over 1 + 0.6.
+    /// current one of 50 is left out: with it 250 over 2.5 is the larger rate. One of 1000 is above twice the mean of 171.4,
+    /// so the others, but for the oldest, count 342.9 / 1000 more: 1000 + 68.571 over 1 + 0.514.
     #[test]
     fn s5_5_closed_intervals_count_by_their_discounts() {
         let arrived = |seq| ArrivedDatagram { seq, at: 0 };
@@ -473,7 +472,7 @@ mod rfc5348 {
         assert!((receiver.loss_rate() - 1.75 / 300.0).abs() < 1e-12);
         receiver.settled = Some(arrived(1999));
         let discount = 2.0 * 300.0 / 1.75 / 1000.0;
-        let expected = (1.0 + discount * 1.75) / (1000.0 + discount * 300.0);
+        let expected = (1.0 + discount * 1.5) / (1000.0 + discount * 200.0);
         assert!((receiver.loss_rate() - expected).abs() < 1e-12);
         // From the fifth on the weights are 0.8, 0.6, 0.4 and 0.2; the current one moves each one down.
         receiver.closed = (1..=8).map(|number| (f64::from(number) * 10.0, 0.5)).collect();
@@ -492,6 +491,93 @@ mod rfc5348 {
         receiver.report(100 * MS);
         assert_eq!(receiver.due(), 120 * MS);
         assert_eq!(TfrcReceiver::new(1000).due(), NEVER);
+    }
+
+    /// Section 6.3.1: 20 datagrams of 1000 B come in each round trip of 20 ms, so X_target is 1 MB/s. There the
+    /// equation has p = 0.00352: 20 (0.048443 + 0.001535) = 0.9996. Until the current interval is longer than
+    /// 1 / p, 284, it does not count (section 5.4 with k = 1).
+    #[test]
+    fn s6_3_1_the_first_interval_gives_the_rate_received() {
+        for count in [54, 300] {
+            let rate = receive(count, &[50]).loss_rate();
+            assert!((throughput(1000.0, 0.02, rate) / 1e6 - 1.0).abs() < 1e-6, "{rate}");
+            assert!((rate - 0.00352).abs() < 0.00002, "{rate}");
+        }
+        // 50 to 449: 400, and no mean of both.
+        let rate = receive(450, &[50]).loss_rate();
+        assert!((rate - 1.0 / 400.0).abs() < 1e-9, "{rate}");
+    }
+
+    /// Section 6.3.1: X_target is the largest X_recv so far, not the last: here the rate falls to a half for 20 round trips.
+    #[test]
+    fn s6_3_1_the_largest_rate_received_counts() {
+        let mut receiver = TfrcReceiver::new(1000);
+        let mut now = 0;
+        for seq in 0..404_u32 {
+            now += if seq < 200 { MS } else { 2 * MS };
+            if seq != 400 {
+                receiver.on_datagram(seq, 1000, (now, 20 * MS), now);
+            }
+            if seq % 20 == 0 {
+                receiver.report(now);
+            }
+        }
+        let rate = throughput(1000.0, 0.02, receiver.loss_rate());
+        assert!((rate / 1e6 - 1.0).abs() < 1e-6, "{rate}");
+    }
+
+    /// Section 6.3.1: where the first datagrams are lost X_target is half a packet in a round trip, a loss event rate of
+    /// 20.64 % (as Linux's CCID 3 has it); it is never below.
+    #[test]
+    fn s6_3_1_a_first_loss_leaves_half_a_packet_in_a_round_trip() {
+        for (count, lost) in [(4, &[0][..]), (6, &[0, 1, 2][..])] {
+            let receiver = receive(count, lost);
+            assert_eq!(receiver.event.map(|event| event.0), Some(0));
+            let rate = 1.0 / receiver.closed[0].0;
+            assert!((rate - 0.2064).abs() < 0.0001, "{rate}");
+        }
+        // One a second at a round trip of 20 ms.
+        let mut receiver = TfrcReceiver::new(1000);
+        for seq in [0, 1, 2, 4, 5, 6] {
+            let now = Time::from(seq) * SECOND;
+            receiver.on_datagram(seq, 1000, (now, 20 * MS), now);
+            receiver.report(now);
+        }
+        assert!((receiver.loss_rate() - 0.2064).abs() < 0.0001, "{}", receiver.loss_rate());
+    }
+
+    fn with_intervals(closed: &[(f64, f64)], current: u32) -> TfrcReceiver {
+        let mut receiver = TfrcReceiver::new(1000);
+        receiver.closed = closed.iter().copied().collect();
+        receiver.event = Some((0, 0));
+        receiver.settled = Some(ArrivedDatagram { seq: current - 1, at: 0 });
+        receiver
+    }
+
+    /// Section 5.4 with k = 3 intervals: I_0 to I_3 are 40, 10, 20, 90. I_tot0 = 40 + 10 + 20 = 70, I_tot1 = 10 + 20 + 90
+    /// = 120, W_tot = 3: p = 3 / 120. With I_0 = 100: 130 and 120, p = 3 / 130 (2 I_mean is 80, but see section 5.5: DF is
+    /// 0.8, so W_tot0 = 1 + 1.6, I_tot0 = 100 + 0.8 * 30 = 124, and p = min(2.6 / 124, 3 / 120)).
+    #[test]
+    fn s5_4_the_oldest_interval_counts_only_without_the_current_one() {
+        let closed = [(10.0, 1.0), (20.0, 1.0), (90.0, 1.0)];
+        assert!((with_intervals(&closed, 40).loss_rate() - 3.0 / 120.0).abs() < 1e-12);
+        assert!((with_intervals(&closed, 80).loss_rate() - 3.0 / 120.0).abs() < 1e-12);
+        assert!((with_intervals(&closed, 100).loss_rate() - 2.6 / 124.0).abs() < 1e-12);
+    }
+
+    /// Section 5.5: DF is 2 I_mean / I_0, 0.25 at least: of intervals of 100 and 1000 since the last loss 0.25.
+    /// When a loss ends the interval of 400 (DF 0.5), DF_i of those before it are halved and its own is 1: with I_0 = 1
+    /// I_tot1 = 400 + 0.5 * 100, W_tot1 = 1.5.
+    #[test]
+    fn s5_5_discounts_are_kept_and_the_long_interval_itself_is_not_discounted() {
+        let hundred = [(100.0, 1.0), (100.0, 1.0)];
+        let rate = with_intervals(&hundred, 1000).loss_rate();
+        assert!((rate - 1.25 / 1025.0).abs() < 1e-12, "{rate}");
+        let mut receiver = with_intervals(&hundred[..1], 403);
+        receiver.close(400.0);
+        assert_eq!(receiver.closed, [(400.0, 1.0), (100.0, 0.5)]);
+        receiver.event = Some((402, 0));
+        assert!((receiver.loss_rate() - 1.5 / 450.0).abs() < 1e-12, "{}", receiver.loss_rate());
     }
 
     fn feedback(sent_at: Time, received_rate: f64, loss_rate: f64) -> Feedback {
