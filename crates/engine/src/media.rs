@@ -15,7 +15,7 @@ use trunkline_agent::udp::{
 };
 use trunkline_packet::arena::AckDetails;
 use trunkline_packet::{flag, Ecn, Packet};
-use trunkline_units::{Time, NEVER};
+use trunkline_units::{Span, Time, NEVER};
 
 /// A report under way.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,11 @@ pub(crate) struct MediaFlow {
     log: FeedbackLog,
     reports: VecDeque<SentReport>,
     report_due: Time,
+    silence: Span, // without a report
 }
+
+/// Reports that come at most so far apart, of which one may be lost.
+const REPORTS_OF_SILENCE: u64 = 3;
 
 impl MediaFlow {
     pub fn new(config: &MediaConfig, max_bit_s: u64, packet_bytes: u16, start: Time) -> Self {
@@ -45,6 +49,8 @@ impl MediaFlow {
             log: FeedbackLog::default(),
             reports: VecDeque::new(),
             report_due: NEVER,
+            // A report goes an interval after a packet that came behind the last one.
+            silence: REPORTS_OF_SILENCE * (REPORT_INTERVAL + config.frame_ns),
         }
     }
 }
@@ -61,6 +67,7 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn wake_media_sender(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
         let now = self.now;
         let session = self.media_flow(agent);
+        session.controller.notice_silence(session.silence, now);
         let reference = session.controller.rate();
         if let Some(frame) = session.encoder.make_frame(reference, now) {
             session.player.expect(frame);
@@ -136,6 +143,7 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn take_media_report(&mut self, report: &Packet, agent: u32) {
         let now = self.now;
         let session = self.media_flow(agent);
+        session.controller.hear(now);
         while session.reports.front().is_some_and(|sent| sent.number < report.ack) {
             session.reports.pop_front(); // lost, or overtaken
         }

@@ -2,8 +2,9 @@
 //!
 //! Source: RFC 8698 sections 4.2 and 4.3, parameters of its figure 3. Both parts of the algorithm run at the
 //! sender, on feedback by packet (section 5.3). The base delay is the least since the start. Average
-//! intervals of loss are weighted as in RFC 5348 section 5.4 (section 4.2). Absent: the slow path of a
-//! sender without feedback.
+//! intervals of loss are weighted as in RFC 5348 section 5.4 (section 4.2). Without reports the rate falls
+//! by half in steps: RFC 8888 section 5 asks for a rapid reduction when several in a row are lost, and leaves
+//! the rate where one is. Absent: the end of a stream without reports (RFC 8083 section 4.1).
 
 use super::super::tfrc::INTERVAL_WEIGHTS;
 use super::feedback::ArrivedMediaPacket;
@@ -68,6 +69,7 @@ pub struct Nada {
     mark_ratio: f64,
     intervals: VecDeque<f64>, // packets from loss to loss, the current first
     updated_at: Time,
+    heard_at: Option<Time>, // the last report, or reduction for want of one
 }
 
 impl Nada {
@@ -88,6 +90,20 @@ impl Nada {
             mark_ratio: 0.0,
             intervals: VecDeque::new(),
             updated_at: start,
+            heard_at: None,
+        }
+    }
+
+    /// A report came in, with news or without.
+    pub fn hear(&mut self, now: Time) {
+        self.heard_at = Some(now);
+    }
+
+    /// Halves the rate where no report has come for `silence`: two in a row are lost.
+    pub fn notice_silence(&mut self, silence: Span, now: Time) {
+        if self.heard_at.is_some_and(|heard| now >= heard + silence) {
+            self.heard_at = Some(now);
+            self.rate = (self.rate / 2.0).max(self.min_rate);
         }
     }
 

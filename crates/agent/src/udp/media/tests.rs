@@ -132,6 +132,28 @@ fn rfc8698_s5_1_1_the_least_of_fifteen_delays_counts() {
 }
 
 #[test]
+fn rfc8888_s5_reports_that_are_missing_halve_the_rate_again_and_again() {
+    let mut nada = Nada::new(150_000, 1_500_000, 1.0, 0);
+    let silence = 400 * MS;
+    // Before the first report there is nothing to miss.
+    nada.notice_silence(silence, 10 * SECOND);
+    assert_eq!(nada.rate(), 150_000.0);
+    let heard = feed(&mut nada, (0, 20), |_| true);
+    nada.hear(heard);
+    let rate = nada.rate();
+    // One report lost changes nothing.
+    nada.notice_silence(silence, heard + 399 * MS);
+    assert_eq!(nada.rate(), rate);
+    nada.notice_silence(silence, heard + 400 * MS);
+    nada.notice_silence(silence, heard + 500 * MS);
+    assert_eq!(nada.rate(), rate / 2.0);
+    nada.notice_silence(silence, heard + 800 * MS);
+    assert_eq!(nada.rate(), rate / 4.0);
+    (3..9).for_each(|step| nada.notice_silence(silence, heard + step * silence));
+    assert_eq!(nada.rate(), 150_000.0);
+}
+
+#[test]
 fn a_packet_that_was_only_late_is_no_loss() {
     let mut nada = Nada::new(150_000, 1_500_000, 1.0, 0);
     let numbers = [0, 1, 2, 4, 5, 3, 6, 7, 8, 9];
