@@ -136,9 +136,9 @@ impl TcpConfig {
         self.pacing
     }
 
-    /// Segments that the sender's memory holds, where each takes so much more than its payload [B].
-    pub(super) fn buffered_segments(&self, overhead: u64) -> u32 {
-        let each = u64::from(self.mss_bytes.max(1)) + overhead;
+    /// Segments that the sender's memory holds, each with its payload alone.
+    pub(super) fn buffered_segments(&self) -> u32 {
+        let each = u64::from(self.mss_bytes.max(1));
         let fits = self.send_buffer_bytes.map_or(u64::MAX, |bytes| (bytes / each).max(1));
         u32::try_from(fits).unwrap_or(u32::MAX)
     }

@@ -29,16 +29,21 @@ impl Sender {
         if self.application.as_ref().is_some_and(|application| !application.started) {
             return self.add_write(bytes);
         }
-        let waits = self.next < self.end;
-        let in_flight = self.queue.in_flight();
-        let repaired = self.queue.lost <= self.queue.resent_count;
-        if let Some(pace) = self.pace.as_mut().filter(|_| !waits && repaired) {
-            pace.limit_by_application(in_flight, self.window.cwnd);
+        if self.next >= self.end {
+            self.note_application_limit();
         }
         self.restart_after_idle(now);
         self.add_write(bytes);
-        self.send_new(now, false);
-        self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
+        self.send_and_write(now);
+    }
+
+    /// The application writes when nothing waits to be sent (`tcp_rate_check_app_limited`).
+    pub(super) fn note_application_limit(&mut self) {
+        let in_flight = self.queue.in_flight();
+        let repaired = self.queue.lost <= self.queue.resent_count;
+        if let Some(pace) = self.pace.as_mut().filter(|_| repaired) {
+            pace.limit_by_application(in_flight, self.window.cwnd);
+        }
     }
 
     /// The window falls by half for each timeout without sending, to the first window.
@@ -86,7 +91,7 @@ impl Sender {
         }
         let used = application.most_out.max(application.initial_window as u32);
         let cwnd = self.window.cwnd as u32;
-        if self.phase == Phase::Open && used < cwnd {
+        if self.phase == Phase::Open && used < cwnd && !self.writer.is_full() {
             self.window.ssthresh = threshold;
             self.window.cwnd = f64::from((cwnd + used) / 2);
         }

@@ -216,7 +216,7 @@ impl Sender {
                 }
             } else if summary.advanced && !recovered {
                 self.high_seq = self.next;
-                if self.next < self.end && self.next < self.offer.end() {
+                if self.next < self.sendable() {
                     repair = RepairStep::New;
                 } else {
                     self.frto = false;

@@ -93,7 +93,6 @@ pub struct Sender {
     end: u32,
     sizes: SegmentSizes,
     offer: offered_window::OfferedWindow,
-    buffered: u32, // segments that its memory holds
     queue: RetransmissionQueue,
     phase: Phase,
     high_seq: u32, // `next` when the phase began
@@ -155,7 +154,6 @@ impl Sender {
             end: config.segments(),
             sizes: config.sizes(),
             offer: offered_window::OfferedWindow::new(config),
-            buffered: config.buffered_segments(host_queue::OVERHEAD_BYTES),
             queue: RetransmissionQueue::new(config.congestion.steers()),
             phase: Phase::Open,
             high_seq: 0,
@@ -182,7 +180,14 @@ impl Sender {
             timer: NEVER,
             cwr: false,
             out: VecDeque::new(),
-            writer: writer::ApplicationWriter::new(config.mss_bytes, config.segments()),
+            writer: writer::ApplicationWriter::new(
+                config.mss_bytes,
+                config.segments(),
+                config.send_buffer_bytes.map(|bytes| writer::SendMemory {
+                    bytes,
+                    per_segment: host_queue::OVERHEAD_BYTES + u64::from(config.mss_bytes),
+                }),
+            ),
             application: None,
             host: host_queue::HostQueue::new(config.mss_bytes),
             mss: config.mss_bytes,
@@ -228,8 +233,20 @@ impl Sender {
         if let Some(application) = self.application.as_mut() {
             (application.started, application.unfilled_since) = (true, now);
         }
+        self.send_and_write(now);
+    }
+
+    /// Sends what is there, and lets the application write; what it writes goes too where memory is short.
+    pub(super) fn send_and_write(&mut self, now: Time) {
         self.send_new(now, false);
+        let before = self.writer.sendable();
         self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
+        if self.writer.sendable() > before {
+            if self.next == before {
+                self.note_application_limit();
+            }
+            self.send_new(now, false);
+        }
     }
 
     /// No new data after this.
@@ -299,8 +316,7 @@ impl Sender {
             self.apply_steering(ack, now, random);
             self.repair(repair, now);
         }
-        self.send_new(now, false);
-        self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
+        self.send_and_write(now);
         if self.una == self.sizes.total {
             self.finished_at = self.finished_at.or(Some(now));
         }

@@ -15,7 +15,7 @@ impl Sender {
     /// Sends new data; one segment beyond the window as a probe.
     pub(super) fn send_new(&mut self, now: Time, probe: bool) {
         let first = self.next;
-        let end = self.end.min(self.offer.end()).min(self.una.saturating_add(self.buffered));
+        let end = self.sendable();
         while self.next < end {
             if !probe && self.queue.in_flight() >= self.cwnd() {
                 break;
@@ -58,6 +58,11 @@ impl Sender {
                 self.schedule_probe(now, false);
             }
         }
+    }
+
+    /// One past the last segment that is written and fits into the receiver's window.
+    pub(super) fn sendable(&self) -> u32 {
+        self.end.min(self.offer.end()).min(self.writer.sendable())
     }
 
     pub(super) fn repair(&mut self, repair: RepairStep, now: Time) {
@@ -120,8 +125,7 @@ impl Sender {
         if self.queue.lost > self.queue.resent_count {
             self.send_lost(now);
         }
-        self.send_new(now, false);
-        self.writer.write(self.una, self.next, self.offer.max_offered_bytes());
+        self.send_and_write(now);
     }
 
     /// A segment is sent now, and counts as outstanding.

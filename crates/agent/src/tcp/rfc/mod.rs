@@ -102,7 +102,7 @@ impl Sender {
     /// A sender that has sent nothing and waits for [`Sender::start`].
     #[must_use]
     pub fn new(config: &TcpConfig) -> Self {
-        let most = config.window_packets.min(config.buffered_segments(0));
+        let most = config.window_packets.min(config.buffered_segments());
         let cap = f64::from(most);
         Self {
             window: Window {
