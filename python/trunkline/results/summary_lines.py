@@ -59,10 +59,27 @@ def _describe_port_losses(runs: Sequence[Results]) -> str:
         for row in run.ports.rows("link", "packets_dropped"):
             lost[str(row["link"])] += float(row["packets_dropped"] or 0) / len(runs)
     total = sum(lost.values())
+    unknown = _describe_unknown_links(runs, "packets_dropped")
     if not total:
-        return "nothing"
+        return unknown or "nothing"
     worst = max(lost, key=lambda link: lost[link])
-    return f"{format_number(total)} packets, {format_number(lost[worst])} of them at {worst}"
+    described = f"{format_number(total)} packets, {format_number(lost[worst])} of them at {worst}"
+    return f"{described}; {unknown}" if unknown else described
+
+
+def _describe_unknown_links(runs: Sequence[Results], column: str) -> str:
+    """Describe where packets leave and a column is not known; empty: nowhere."""
+    links: dict[str, bool] = {}
+    for run in runs:
+        for row in run.ports.rows("link", "packets_sent", column):
+            is_unknown = row[column] is None and row["packets_sent"] != 0
+            links[str(row["link"])] = links.get(str(row["link"]), False) or is_unknown
+    unknown = [link for link, is_unknown in links.items() if is_unknown]
+    if not unknown or len(unknown) == len(links):
+        return "not known" if unknown else ""
+    hidden_count = len(unknown) - MAX_LINKS_NAMED
+    named = ", ".join(unknown[:MAX_LINKS_NAMED])
+    return f"not known at {named}" + (f" and {hidden_count} more" if hidden_count > 0 else "")
 
 
 def _describe_waits(runs: Sequence[Results]) -> str:
@@ -78,8 +95,9 @@ def _describe_waits(runs: Sequence[Results]) -> str:
             )
     mean_wait_by_port = _gather_means(waits)
     worst = max(mean_wait_by_port, key=lambda key: mean_wait_by_port[key], default=None)
+    unknown = _describe_unknown_links(runs, "wait_mean_s")
     if worst is None or not mean_wait_by_port[worst]:
-        return "nobody"
+        return unknown or "nobody"
     link, class_name = worst
     # A class is named where the port has several.
     place = (
@@ -102,7 +120,7 @@ def _describe_waits(runs: Sequence[Results]) -> str:
             f"; the slowest flow is {flow}, 99th percentile "
             f"{format_quantity(delay_by_flow[flow], 's')}"
         )
-    return sentence
+    return f"{sentence}; {unknown}" if unknown else sentence
 
 
 def _gather_means(values: Mapping[Key, Sequence[float]]) -> dict[Key, float]:
@@ -128,10 +146,15 @@ def _describe_full_links(runs: Sequence[Results]) -> str:
         )
         hidden_count = len(full) - MAX_LINKS_NAMED
         return named + (f" and {hidden_count} more links" if hidden_count > 0 else "") + " used"
+    unknown = _describe_unknown_links(runs, "utilisation")
+    if unknown and not any(utilisation_by_link.values()):
+        return unknown
     if not ranked or not utilisation_by_link[ranked[0]]:
         offered = any(any(run.ports["packets_offered"]) for run in runs)
         return "not known, no packet has left a port" if offered else "no link, nothing was sent"
     busiest = f"{ranked[0]} is the busiest, {format_percent(utilisation_by_link[ranked[0]])} used"
+    if unknown:
+        return f"{unknown}; of the others {busiest}"
     # A port may be shaped below its link, and a burst fills a queue of an idle one.
     queues = _list_overflowing_ports(runs)
     if not queues:

@@ -18,6 +18,9 @@ run: {duration: 12 s, warm_up: 2 s}
 """
 
 
+WORDS = ("Lost: ", "Waits: ", "Full: ")
+
+
 def lines(rate: str, seeds: tuple[int, ...] = (1,)) -> list[str]:
     from trunkline.results.summary_lines import build_summary_lines
 
@@ -49,6 +52,20 @@ def test_in_a_run_too_short_for_a_packet_no_link_is_said_to_be_full_or_idle():
     slow = slow.replace("rate: 100 Mbit/s", "rate: 9 bit/s")
     run = tl.run(tl.loads(slow.replace("duration: 12 s, warm_up: 2 s", "duration: 20 ms")))
     assert run.render(width=100).splitlines()[2] == "Full:  not known, no packet has left a port"
+
+
+def test_what_an_engine_does_not_know_is_not_said_to_be_nothing():
+    # The fluid engine leaves the rate of media open: S->R and R->D carry them, 100 kbit/s go back.
+    text = OVERLOAD.replace(
+        "flows: {f: {agent: udp, from: a, to: c, rate: RATE, size: 1000 B}}",
+        "flows: {f: {agent: udp, from: a, to: c, media: {}},"
+        " g: {agent: udp, from: c, to: b, rate: 100 kbit/s, size: 1000 B}}",
+    )
+    shown = tl.run(tl.loads(text), engine="fluid").render(width=100).splitlines()
+    lost, waits, full = (next(each for each in shown if each.startswith(word)) for word in WORDS)
+    assert lost == "Lost:  not known at a->b, b->c"
+    assert waits.endswith("not known at a->b, b->c")
+    assert full == "Full:  not known at a->b, b->c; of the others c->b is the busiest, 10 % used"
 
 
 def test_a_line_that_is_too_wide_goes_on_below_its_first_word():

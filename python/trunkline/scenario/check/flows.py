@@ -159,6 +159,7 @@ def _check_udp(
         return
     if flow.media is not None:
         _check_media(flow.media, flow.header, keys_set, path, problems)
+        _check_frames(scenario, flow.media, path, problems)
         return
     if flow.call is not None:
         _check_call(flow.call, keys_set, path, problems)
@@ -266,6 +267,26 @@ def _check_media(
             allowed=f"more than {header} B",
             at_key=True,
         )
+
+
+def _check_frames(
+    scenario: ResolvedScenario, media: Media, path: DocumentPath, problems: Problems
+) -> None:
+    """Warn where no picture is shown, or no second one is taken, before the run ends."""
+    duration = scenario.run.duration
+    for key, time, outcome in (
+        ("frame", media.frame, "the run ends before the second frame: nothing adapts"),
+        ("playout", media.playout, "the run ends before the first frame is shown"),
+    ):
+        if time >= duration:
+            problems.add(
+                "relation",
+                (*path, "media", key),
+                outcome,
+                given=format_time(time),
+                related=((("run", "duration"), f"ends at {format_time(duration)}"),),
+                warning=True,
+            )
 
 
 def _check_echo(echo: Echo, path: DocumentPath, problems: Problems) -> None:
