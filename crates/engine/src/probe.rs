@@ -243,10 +243,13 @@ impl AnySimulation {
     }
 
     fn tcp_state(&self, probe: &network::Probe) -> f64 {
-        let FlowAgents::Tcp(agent) = self.flows[probe.target as usize].agents else {
-            return f64::NAN;
+        let agent = match self.flows[probe.target as usize].agents {
+            FlowAgents::Tcp(agent) => Some(agent as usize),
+            // The one connection that is kept, once it is open.
+            FlowAgents::Transfers(workload) => self.agents_of(workload).next(),
+            _ => None,
         };
-        let sender = &self.senders[agent as usize];
+        let Some(sender) = agent.map(|agent| &self.senders[agent]) else { return f64::NAN };
         match probe.measure {
             Measure::Cwnd => sender.cwnd(),
             Measure::Ssthresh => sender.ssthresh(),

@@ -324,6 +324,15 @@ class Tcp(TcpOptions):
         return workload is not None and workload.connections == "kept"
 
     @property
+    def has_one_sender(self) -> bool:
+        """Whether all that it sends goes over one connection, which may be kept."""
+        if self.is_one_connection or not self.keeps_connections:
+            return self.is_one_connection
+        if self.pages is not None:
+            return self.pages.users == 1 and (self.pages.parallel == 1 or self.pages.objects == 0)
+        return self.video is None or self.video.players == 1
+
+    @property
     def is_paced(self) -> bool:
         """Whether segments go one pause after the other."""
         if self.pacing is not None:

@@ -479,7 +479,7 @@ impl AnySimulation {
     }
 
     /// Connections of a workload that are open, by their agents.
-    fn agents_of(&self, workload: u32) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn agents_of(&self, workload: u32) -> impl Iterator<Item = usize> + '_ {
         let first = self.workloads.first_agent as usize;
         let all = self.workloads.connections.iter().enumerate();
         all.filter(move |(_, connection)| connection.open && connection.workload == workload)

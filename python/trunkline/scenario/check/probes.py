@@ -85,14 +85,16 @@ def _check_connections(
     """Many connections have no one window; one connection has no transfers that come and go."""
     for position, name in enumerate(probe.flow or ()):
         flow = scenario.flows.get(scenario.get_declared_name(name))
-        has_many_connections = isinstance(flow, Tcp) and not flow.is_one_connection
         if flow is None:
             continue
         tcp_measures = [each for each in probe.measure if each in TCP_MEASURES]
-        if has_many_connections and tcp_measures:
+        if isinstance(flow, Tcp) and not flow.has_one_sender and tcp_measures:
             message = f"transfers have a {tcp_measures[0]} each, the flow has none"
-            problems.add("relation", (*path, "flow", position), message, given=name)
-        elif not has_many_connections and "transfers" in probe.measure:
+            allowed = "flows of one connection, such as transfers: {connections: kept}"
+            problems.add(
+                "relation", (*path, "flow", position), message, given=name, allowed=allowed
+            )
+        elif (not isinstance(flow, Tcp) or flow.is_one_connection) and "transfers" in probe.measure:
             message = "the flow has no transfers that come and go"
             allowed = "flows with `transfers` or `pages`"
             problems.add(
