@@ -9,6 +9,7 @@
 //! `trunkline-guest launch PROCESSOR PROGRAM ARGUMENTS` becomes a guest: on one processor (`-`: any), at
 //! the same addresses each time, and never longer than its parent.
 
+mod application;
 mod archive;
 mod batch;
 mod daemons;

@@ -99,6 +99,26 @@ pub struct Transfers {
     pub tcp: TcpOrders,
 }
 
+/// What an application writes over the one connection of a TCP flow, at given times.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Writes {
+    /// Place of the flow among those of TCP.
+    pub flow: usize,
+    /// File of its schedule.
+    pub schedule: String,
+}
+
+/// Requests over the connection of one TCP flow, and answers over that of another.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// Place of the flow of requests among those of TCP.
+    pub requests: usize,
+    /// Place of the flow of answers.
+    pub answers: usize,
+    /// File of its steps.
+    pub schedule: String,
+}
+
 /// A device whose queues are read in steps.
 #[derive(Debug, PartialEq, Eq)]
 pub struct QueueSample {
@@ -164,6 +184,10 @@ pub struct GuestOrders {
     pub tcp: Vec<TcpOrders>,
     /// Transfers.
     pub transfers: Vec<Transfers>,
+    /// Applications that write over connections of `tcp`.
+    pub writes: Vec<Writes>,
+    /// Requests and answers over connections of `tcp`.
+    pub exchanges: Vec<Exchange>,
     /// Devices read in steps.
     pub samples: Vec<QueueSample>,
     /// Devices read once.
@@ -224,6 +248,14 @@ impl GuestOrders {
                 let tcp = self.tcp(&mut words)?;
                 self.transfers.push(Transfers { schedule, tcp });
             }
+            "writes" => {
+                let flow = self.tcp_flow(&mut words)?;
+                self.writes.push(Writes { flow, schedule: words.word()? });
+            }
+            "exchange" => {
+                let (requests, answers) = (self.tcp_flow(&mut words)?, self.tcp_flow(&mut words)?);
+                self.exchanges.push(Exchange { requests, answers, schedule: words.word()? });
+            }
             "sample" => {
                 let node = self.node(&mut words)?;
                 let (device, step_ns) = (words.word()?, words.number()?);
@@ -282,6 +314,12 @@ impl GuestOrders {
         let name = words.word()?;
         let found = self.nodes.iter().position(|node| node.name == name);
         found.ok_or_else(|| format!("no node {name}"))
+    }
+
+    fn tcp_flow(&self, words: &mut WordReader<'_>) -> Result<usize, String> {
+        let id: u32 = words.number()?;
+        let found = self.tcp.iter().position(|flow| flow.path.id == id);
+        found.ok_or_else(|| format!("no TCP flow {id}"))
     }
 
     fn end(&self, words: &mut WordReader<'_>) -> Result<LinkEnd, String> {

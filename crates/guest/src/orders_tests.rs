@@ -12,6 +12,9 @@ const TWO_NODES: &str = "trunkline 1\n\
     udp 7 n0 n1 10.0.0.1 10.0.0.2 9000 184 64 udp-7\n\
     tcp 8 n0 n1 10.0.0.1 10.0.0.2 9001 0 64 5 - 1000 reno 1460 - 65536 true 10000000\n\
     transfers tcp-9.schedule 9 n0 n1 10.0.0.1 10.0.0.2 9002 0 64 0 - - cubic 1460 - - false 5\n\
+    tcp 10 n1 n0 10.0.0.2 10.0.0.1 9003 0 64 0 - - cubic 1460 8192 - true 5\n\
+    writes 8 tcp-8.writes\n\
+    exchange 10 8 tcp-10.exchange\n\
     count 400000000 n0 l0a\n\
     change 400000000 n0 tc filter del dev l0a egress\n\
     change 400000000 n0 ip link set l0a txqueuelen 7\n\
@@ -37,6 +40,9 @@ fn every_order_is_kept_as_it_was_written() {
     assert_eq!((tcp.send_buffer, tcp.receive_buffer), (None, Some(65_536)));
     let of = &orders.transfers[0];
     assert_eq!((of.schedule.as_str(), of.tcp.path.id), ("tcp-9.schedule", 9));
+    assert_eq!(orders.writes, [Writes { flow: 0, schedule: "tcp-8.writes".to_owned() }]);
+    let exchange = Exchange { requests: 1, answers: 0, schedule: "tcp-10.exchange".to_owned() };
+    assert_eq!(orders.exchanges, [exchange]);
     let count = QueueCount { at_ns: 400_000_000, node: 0, device: "l0a".to_owned() };
     assert_eq!(orders.counts, [count]);
     let changes: Vec<_> =
@@ -57,7 +63,14 @@ fn a_line_that_is_no_order_is_named() {
     assert!(why.starts_with("order 10: no node n9: udp 7"), "{why}");
     let text = TWO_NODES.replace("snapshot 1000000000", "snapshot soon");
     let why = GuestOrders::parse(&text).expect_err("soon is no time");
-    assert!(why.starts_with("order 17: soon is out of place"), "{why}");
+    assert!(why.starts_with("order 20: soon is out of place"), "{why}");
+}
+
+#[test]
+fn an_exchange_of_a_flow_that_is_not_there_is_refused() {
+    let text = TWO_NODES.replace("exchange 10 8", "exchange 10 7");
+    let why = GuestOrders::parse(&text).expect_err("7 is of UDP");
+    assert!(why.contains("no TCP flow 7"), "{why}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The run: one thread does everything in the order of time.
 
+use crate::application::RequestResponse;
 use crate::archive::Archive;
 use crate::batch::CommandBatch;
 use crate::daemons::RouteMonitor;
@@ -32,6 +33,8 @@ enum DueAction {
     Start(usize),
     Stop(usize),
     Transfer(usize),
+    Write(usize),
+    Request(usize),
     Drain,
     Sample(usize),
     Tally(usize),
@@ -72,6 +75,19 @@ pub fn run(
         let records = schedule(&flow.schedule)?;
         transfers.push(transfers::TransferFlow::open(flow, &records, &spaces)?);
     }
+    let mut writes = Vec::new();
+    for writer in &orders.writes {
+        let records = transfers::read_schedule(&schedule(&writer.schedule)?)?;
+        tcp[writer.flow].accept_writes();
+        writes.push(ScheduledWrites { flow: writer.flow, records, next: 0 });
+    }
+    let mut exchanges = Vec::new();
+    for exchange in &orders.exchanges {
+        let (requests, answers) = (exchange.requests, exchange.answers);
+        [requests, answers].map(|flow| tcp[flow].accept_writes());
+        let steps = schedule(&exchange.schedule)?;
+        exchanges.push(RequestResponse::new(requests, answers, &steps)?);
+    }
     let mut series = Vec::new();
     for sample in &orders.samples {
         let name = format!("queue-{}-{}", orders.nodes[sample.node].name, sample.device);
@@ -109,6 +125,8 @@ pub fn run(
         udp,
         tcp,
         transfers,
+        writes,
+        exchanges,
         series,
         counts,
         changes,
@@ -118,6 +136,19 @@ pub fn run(
     run.plan().map_err(|why| why.to_string())?;
     run.run_actions()?;
     run.finish(archive)
+}
+
+/// Writes to the connection of a TCP flow, and the number of the next.
+struct ScheduledWrites {
+    flow: usize,
+    records: Vec<(u64, u64)>,
+    next: usize,
+}
+
+impl ScheduledWrites {
+    fn due(&self) -> Option<u64> {
+        self.records.get(self.next).map(|record| record.0)
+    }
 }
 
 struct GuestRun {
@@ -132,6 +163,8 @@ struct GuestRun {
     udp: Vec<udp::UdpFlow>,
     tcp: Vec<tcp::TcpFlow>,
     transfers: Vec<transfers::TransferFlow>,
+    writes: Vec<ScheduledWrites>,
+    exchanges: Vec<RequestResponse>,
     series: Vec<CounterSeries>,
     counts: Vec<CounterSeries>,
     changes: Vec<Option<CommandBatch>>,
@@ -147,14 +180,22 @@ impl GuestRun {
         for (index, flow) in self.tcp.iter().enumerate() {
             let orders = flow.orders();
             flow.watch(index, &self.waiter)?;
-            self.due.push(Reverse((orders.start_ns, DueAction::Start(index))));
-            self.due.extend(orders.stop_ns.map(|at| Reverse((at, DueAction::Stop(index)))));
+            if !flow.is_written() {
+                self.due.push(Reverse((orders.start_ns, DueAction::Start(index))));
+                self.due.extend(orders.stop_ns.map(|at| Reverse((at, DueAction::Stop(index)))));
+            }
             self.due.push(Reverse((orders.sample_ns, DueAction::Sample(index))));
         }
         for (index, flow) in self.transfers.iter().enumerate() {
             flow.watch(index, &self.waiter)?;
             self.due.extend(flow.due().map(|at| Reverse((at, DueAction::Transfer(index)))));
             self.due.push(Reverse((flow.sample_ns(), DueAction::Tally(index))));
+        }
+        for (index, writer) in self.writes.iter().enumerate() {
+            self.due.extend(writer.due().map(|at| Reverse((at, DueAction::Write(index)))));
+        }
+        for (index, user) in self.exchanges.iter_mut().enumerate() {
+            self.due.extend(user.pause(0).map(|at| Reverse((at, DueAction::Request(index)))));
         }
         for (index, sample) in self.orders.samples.iter().enumerate() {
             self.due.push(Reverse((sample.step_ns, DueAction::Read(index))));
@@ -197,7 +238,10 @@ impl GuestRun {
                 }
             }
             if at > reached || reached == 0 {
-                self.wait_until(self.zero + at)?;
+                if !self.wait_until(self.zero + at)? {
+                    self.due.push(Reverse((at, due)));
+                    continue;
+                }
                 reached = at;
                 self.late_ns = self.late_ns.max(time::clock().saturating_sub(self.zero + at));
             }
@@ -209,10 +253,11 @@ impl GuestRun {
         Ok(())
     }
 
-    fn wait_until(&mut self, clock: u64) -> Result<(), String> {
+    /// False: something else is due before that time of the clock.
+    fn wait_until(&mut self, clock: u64) -> Result<bool, String> {
         if self.tcp.is_empty() && self.transfers.is_empty() {
             time::sleep_until(clock);
-            return Ok(());
+            return Ok(true);
         }
         let mut events = Vec::new();
         loop {
@@ -229,11 +274,34 @@ impl GuestRun {
                 let flow = &mut self.tcp[index];
                 flow.on_event(index, role, mask, &self.waiter)
                     .map_err(|why| format!("flow {}: {why}", flow.orders().path.id))?;
+                self.continue_exchange(index)?;
             }
             if due.map_err(|why| why.to_string())? {
-                return Ok(());
+                return Ok(true);
+            }
+            if self.due.peek().is_some_and(|Reverse((then, _))| self.zero + then < clock) {
+                return Ok(false);
             }
         }
+    }
+
+    /// Something may have arrived over the connection of a TCP flow: the answer follows a request, and the
+    /// next request an answer.
+    fn continue_exchange(&mut self, flow: usize) -> Result<(), String> {
+        let mut all = self.exchanges.iter_mut().enumerate();
+        let found = all.find(|(_, user)| [user.requests, user.answers].contains(&flow));
+        let Some((index, user)) = found else { return Ok(()) };
+        let arrived = self.tcp[flow].arrived_writes();
+        if flow == user.requests {
+            let Some(bytes) = user.answer(arrived) else { return Ok(()) };
+            let answers = user.answers;
+            return self.tcp[answers].add_write(bytes, answers, &self.spaces, &self.waiter);
+        }
+        if let Some(pause) = user.pause(arrived) {
+            let at = (time::clock() - self.zero).saturating_add(pause);
+            self.due.push(Reverse((at, DueAction::Request(index))));
+        }
+        Ok(())
     }
 
     fn perform_action(&mut self, at: u64, due: DueAction) -> Result<(), String> {
@@ -258,6 +326,21 @@ impl GuestRun {
                 let flow = &mut self.transfers[index];
                 flow.start(index, &self.spaces, &self.waiter)?;
                 flow.due().into_iter().for_each(again);
+            }
+            DueAction::Write(index) => {
+                let writer = &mut self.writes[index];
+                let (flow, (_, bytes)) = (writer.flow, writer.records[writer.next]);
+                writer.next += 1;
+                writer.due().into_iter().for_each(again);
+                self.tcp[flow].add_write(bytes, flow, &self.spaces, &self.waiter)?;
+            }
+            DueAction::Request(index) => {
+                let user = &mut self.exchanges[index];
+                let stop = self.tcp[user.answers].orders().stop_ns;
+                if stop.is_none_or(|stop| at < stop) {
+                    let (flow, bytes) = (user.requests, user.ask());
+                    self.tcp[flow].add_write(bytes, flow, &self.spaces, &self.waiter)?;
+                }
             }
             DueAction::Tally(index) => {
                 let flow = &mut self.transfers[index];

@@ -1,8 +1,11 @@
-//! TCP flows: bulk transfers by the kernel's own TCP, with samples of its state.
+//! TCP flows: one connection each by the kernel's own TCP, with samples of its state. It carries a bulk
+//! transfer, or what an application writes to it (`application.rs`).
 
+use crate::application::WrittenData;
 use crate::archive::Archive;
 use crate::namespaces::NodeNamespaces;
 use crate::orders::TcpOrders;
+use crate::sys::socket::LastSegment;
 use crate::sys::time::Waiter;
 use crate::sys::{socket, time};
 use crate::udp::{set_buffer, set_marks};
@@ -116,6 +119,8 @@ pub struct TcpFlow {
     chunk: usize,
     read: u64,
     quiet: bool,
+    /// What an application writes; none: a bulk transfer.
+    application: Option<WrittenData>,
     established_at: Option<u64>,
     finished_at: Option<u64>,
     samples: Vec<u8>,
@@ -139,6 +144,7 @@ impl TcpFlow {
             chunk: 0,
             read: 0,
             quiet: false,
+            application: None,
             established_at: None,
             finished_at: None,
             samples: Vec::new(),
@@ -192,6 +198,42 @@ impl TcpFlow {
             .map_or(Ok(()), |fd| waiter.change(fd, 0, token(index, SocketRole::Sender)))
     }
 
+    /// An application will write; the connection opens with its first bytes.
+    pub fn accept_writes(&mut self) {
+        self.application = Some(WrittenData::default());
+    }
+
+    /// Whether an application writes.
+    pub fn is_written(&self) -> bool {
+        self.application.is_some()
+    }
+
+    /// Writes of the application that have arrived in full.
+    pub fn arrived_writes(&self) -> usize {
+        self.application.as_ref().map_or(0, WrittenData::arrived_writes)
+    }
+
+    /// The application writes.
+    ///
+    /// # Errors
+    /// The refused call.
+    pub fn add_write(
+        &mut self,
+        bytes: u64,
+        index: usize,
+        spaces: &NodeNamespaces,
+        waiter: &Waiter,
+    ) -> Result<(), String> {
+        self.application.get_or_insert_default().begin_write(bytes, time::clock());
+        if self.sender.is_none() {
+            return self.start(index, spaces, waiter);
+        }
+        if self.established_at.is_none() {
+            return Ok(()); // it is written once the connection is open
+        }
+        self.write(index, waiter).map_err(|why| format!("flow {}: {why}", self.orders.path.id))
+    }
+
     /// Handles an event of one of its sockets.
     ///
     /// # Errors
@@ -212,6 +254,9 @@ impl TcpFlow {
             SocketRole::Receiver => {
                 if let Some(fd) = &self.receiver {
                     self.read += socket::discard(fd)? as u64;
+                    if let Some(application) = &mut self.application {
+                        application.note_arrival(self.read, time::clock());
+                    }
                 }
             }
             SocketRole::Sender => {
@@ -243,11 +288,28 @@ impl TcpFlow {
             self.chunk = write_size(fd);
         }
         while !self.quiet {
-            let left = self.orders.bytes.map_or(u64::MAX, |bytes| bytes - self.written);
+            let (end, ending) = match &self.application {
+                Some(application) => (application.end_of_write(self.written), LastSegment::Own),
+                None => (self.orders.bytes, LastSegment::Fillable),
+            };
+            if self.application.is_some() && end.is_none() {
+                break; // until the next write
+            }
+            let left = end.map_or(u64::MAX, |end| end - self.written);
             let size = self.chunk.min(usize::try_from(left).unwrap_or(usize::MAX));
-            match socket::send(fd, &ZEROS[..size], size as u64 == left, false) {
+            let is_last = size as u64 == left;
+            let ending = if is_last { ending } else { LastSegment::Fillable };
+            let stamped = is_last && self.application.is_none();
+            match socket::send(fd, &ZEROS[..size], stamped, ending) {
                 Ok(count) => self.written += count as u64,
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+                    // A bulk transfer waits for nothing else.
+                    let events = token(index, SocketRole::Sender);
+                    return match self.application {
+                        Some(_) => waiter.change(fd, time::WRITABLE, events),
+                        None => Ok(()),
+                    };
+                }
                 Err(why) => return Err(why),
             }
             self.quiet = Some(self.written) == self.orders.bytes;
@@ -309,6 +371,9 @@ impl TcpFlow {
         archive.put(format!("tcp-{id}.json"), totals);
         archive.put(format!("tcp-{id}.bin"), self.samples);
         archive.put(format!("tcp-{id}.goodput"), self.goodput);
+        if let Some(application) = self.application {
+            archive.put(format!("transfers-{id}.bin"), application.to_records(zero));
+        }
     }
 }
 

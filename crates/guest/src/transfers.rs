@@ -6,6 +6,7 @@
 use crate::archive::Archive;
 use crate::namespaces::NodeNamespaces;
 use crate::orders::Transfers;
+use crate::sys::socket::LastSegment;
 use crate::sys::time::Waiter;
 use crate::sys::{socket, time};
 use crate::tcp::{check_socket_error, open_connection, open_listener, write_size, TcpInfo, ZEROS};
@@ -16,7 +17,8 @@ use std::os::fd::OwnedFd;
 /// `EPOLLHUP`: both ends have sent FIN.
 const HUNG_UP: u32 = 0x10;
 const BACKLOG: i32 = 4096;
-const UNFINISHED: u64 = u64::MAX;
+/// Time of what has not happened.
+pub const UNFINISHED: u64 = u64::MAX;
 
 /// The event that a socket waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -323,7 +325,8 @@ impl OpenTransfer {
             let left = bytes - self.written;
             let size = self.chunk.min(usize::try_from(left).unwrap_or(usize::MAX));
             let last = size as u64 == left;
-            match socket::send(sender, &ZEROS[..size], last, last) {
+            let ending = if last { LastSegment::Held } else { LastSegment::Fillable };
+            match socket::send(sender, &ZEROS[..size], last, ending) {
                 Ok(count) => self.written += count as u64,
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(why) => return Err(why),
@@ -360,7 +363,11 @@ pub fn from_token(token: u64) -> Option<(usize, usize, TransferRole)> {
     Some((part((token & !TRANSFER_TOKEN_BIT) >> 40), part(token >> 2 & 0xffff_ffff), role))
 }
 
-fn read_schedule(bytes: &[u8]) -> Result<Vec<(u64, u64)>, String> {
+/// Reads records of time \[ns\] and size \[B\] (u64), in order of time.
+///
+/// # Errors
+/// A record that is cut off, out of order or of nothing.
+pub fn read_schedule(bytes: &[u8]) -> Result<Vec<(u64, u64)>, String> {
     let records = bytes.chunks_exact(16);
     if !records.remainder().is_empty() {
         return Err("the schedule ends within a record".to_owned());

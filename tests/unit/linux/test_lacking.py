@@ -128,5 +128,5 @@ def test_workloads_that_the_kernel_has_not_are_told_all_at_once(tmp_path: Path) 
     assert "nearest: connect: true" in found["flows[open]"]
     assert "there are ports for 25000" in found["flows[many].transfers"]
     for name in ("pages", "film"):
-        assert "nearest: transfers of the same load" in found[f"flows[{name}]"]
+        assert "nearest: pages: {users: 1, objects: 0" in found[f"flows[{name}]"]
     assert "nearest: a UDP flow each way" in found["flows[ping]"]

@@ -23,6 +23,7 @@ const DONTWAIT: c_int = 0x40;
 const TRUNC: c_int = 0x20;
 const NOSIGNAL: c_int = 0x4000;
 const MORE: c_int = 0x8000;
+const END_OF_RECORD: c_int = 0x80;
 const ERRQUEUE: c_int = 0x2000;
 
 #[repr(C)]
@@ -197,10 +198,20 @@ pub fn send_to(fd: &OwnedFd, bytes: &[u8], ip: Ipv4Addr, port: u16) -> io::Resul
     })
 }
 
+/// What becomes of the last segment of bytes that are sent, if it is not full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastSegment {
+    /// It goes, or the next bytes fill it up.
+    Fillable,
+    /// It waits for [`send_fin`].
+    Held,
+    /// It goes alone: the next bytes begin another.
+    Own,
+}
+
 /// Writes as much to a connection as it takes now. With `stamped`, the kernel stores the time at which
-/// the last of these bytes is acknowledged, for [`acknowledged_at`]. With `held`, a short last segment
-/// waits for [`send_fin`].
-pub fn send(fd: &OwnedFd, bytes: &[u8], stamped: bool, held: bool) -> io::Result<usize> {
+/// the last of these bytes is acknowledged, for [`acknowledged_at`].
+pub fn send(fd: &OwnedFd, bytes: &[u8], stamped: bool, last: LastSegment) -> io::Result<usize> {
     // One control message: SOL_SOCKET, SO_TIMESTAMPING, SOF_TIMESTAMPING_TX_ACK (bit 9).
     let mut control = [20_u64, (37 << 32) | 1, 1 << 9];
     let mut part = Iovec { base: bytes.as_ptr().cast_mut().cast(), len: bytes.len() };
@@ -213,7 +224,12 @@ pub fn send(fd: &OwnedFd, bytes: &[u8], stamped: bool, held: bool) -> io::Result
         controllen: if stamped { size_of_val(&control) } else { 0 },
         flags: 0,
     };
-    let flags = DONTWAIT | NOSIGNAL | if held { MORE } else { 0 };
+    let ending = match last {
+        LastSegment::Fillable => 0,
+        LastSegment::Held => MORE,
+        LastSegment::Own => END_OF_RECORD,
+    };
+    let flags = DONTWAIT | NOSIGNAL | ending;
     // SAFETY: all it points to lives through the call; the kernel only reads it.
     check_len(unsafe { sendmsg(fd.as_raw_fd(), &message, flags) })
 }

@@ -21,6 +21,7 @@ from trunkline.linux.judge.per_packet import SeedDatagrams, find_lost_packets, l
 from trunkline.linux.judge.run_phases import find_phases
 from trunkline.linux.outcome.run_results import KNOWN_CAUSES
 from trunkline.linux.plan.next_links import find_next_links
+from trunkline.linux.plan.traffic import has_one_connection
 from trunkline.network.types import Flow, NetworkData, Port
 
 DETERMINISTIC_AQMS: Final = ("drop-tail", "precedence-drop-tail", "codel", "cobalt")
@@ -309,7 +310,7 @@ class ComparisonMethod:
 def choose_method(pairs: Sequence[SeedPair], *, exact: bool) -> ComparisonMethod:
     """Choose the way in which seeds are compared."""
     network, machine = pairs[0].network, pairs[0].machine
-    has_single_flow = len(network["flows"]) == 1 and "transfers" not in network["flows"][0]
+    has_single_flow = len(network["flows"]) == 1 and has_one_connection(network["flows"][0])
     is_single_tcp = len(pairs[0].tcp_flows) == 1 and has_single_flow and not is_random(network)
     can_be_exact = all(is_exact(network, machine, pair.sizes) for pair in pairs)
     # Where its buckets matter a laboratory is as late as an emulated machine, each time alike.

@@ -28,6 +28,7 @@ from trunkline.linux.judge.seed_pair import (
     make_seed_pair,
 )
 from trunkline.linux.plan.compiled_plan import compile_plan
+from trunkline.linux.plan.traffic import has_one_connection
 from trunkline.network.identity import hash_without_probes
 from trunkline.network.types import Flow, NetworkData, Probe
 from trunkline.stats.equivalence import MIN_PAIRS, EquivalenceOutcome
@@ -478,7 +479,7 @@ def replace_probes(network: NetworkData) -> NetworkData:
             "step_ns": PROBE_NS,
         }
         for index in tcp
-        if len(tcp) <= MAX_COMPARED_WINDOWS and "transfers" not in network["flows"][index]
+        if len(tcp) <= MAX_COMPARED_WINDOWS and has_one_connection(network["flows"][index])
     ]
     return {
         **network,

@@ -29,7 +29,12 @@ from trunkline.linux.outcome.raw_tables import RawTable, make_raw_table, make_ra
 from trunkline.linux.outcome.records import list_lost_datagrams, read_arrivals, read_tcp_samples
 from trunkline.linux.plan.addresses import name_namespace
 from trunkline.linux.plan.compiled_plan import CompiledPlan
-from trunkline.linux.plan.traffic import TCP_HEADER_BYTES, TIMESTAMP_OPTION_BYTES
+from trunkline.linux.plan.traffic import (
+    TCP_HEADER_BYTES,
+    TIMESTAMP_OPTION_BYTES,
+    has_one_connection,
+    is_keeping_connections,
+)
 from trunkline.network.types import NetworkData
 from trunkline.results import SCHEMAS, Column, Provenance, Results
 from trunkline.results.decode import decode_tables
@@ -72,7 +77,9 @@ def read_results(compiled: CompiledPlan, folder: Path, provenance: Provenance) -
             flows.append(_count_udp(compiled, folder, index))
         else:
             count_flow = (
-                transfer_results.count_transfer_flow if "transfers" in flow_config else _count_tcp
+                _count_tcp
+                if has_one_connection(flow_config)
+                else transfer_results.count_transfer_flow
             )
             flows.append(
                 _add_recoveries(count_flow(compiled, folder, index), network, index, (first, last))
@@ -195,6 +202,9 @@ def _count_tcp(compiled: CompiledPlan, folder: Path, index: int) -> FlowCounts:
         warmup_sample.retransmitted if warmup_sample else 0
     )
     mss = agent["mss_bytes"]
+    if is_keeping_connections(flow) and totals["data_segments_received"]:
+        # The last segment of each write is not full.
+        mss = max(1, round(totals["received_bytes"] / totals["data_segments_received"]))
     first_sent = max(0, counts.packets_sent - counts.retransmissions)
     counts.bytes_sent = counts.packets_sent * (mss + header)
     if agent["size_bytes"] is not None and not warmup_sample:

@@ -14,7 +14,7 @@ from trunkline.linux.outcome.records import TcpSample, read_arrivals, read_tcp_s
 from trunkline.linux.outcome.transfer_results import read_transfer_results, read_transfer_totals
 from trunkline.linux.plan.addresses import name_namespace
 from trunkline.linux.plan.compiled_plan import CompiledPlan
-from trunkline.linux.plan.traffic import TCP_HEADER_BYTES
+from trunkline.linux.plan.traffic import TCP_HEADER_BYTES, has_one_connection
 from trunkline.scenario.probe import FLOW_MEASURES
 
 if TYPE_CHECKING:
@@ -47,9 +47,12 @@ def _probe_flow(compiled: CompiledPlan, folder: Path, probe: Probe) -> list[tupl
     times = _list_times(compiled, probe["step_ns"])
     if flow["agent"]["protocol"] != "tcp":
         return _probe_udp(compiled, folder, probe)
-    if "transfers" in flow:
+    if not has_one_connection(flow):
         return _probe_transfers(compiled, folder, probe)
     sampled, read_counts = read_tcp_samples(folder, index)
+    if measure == "transfers":
+        # The connection that is kept, once it is open.
+        return [(time, float(_find_sample(sampled, time) is not None)) for time in times]
     if measure in ("goodput", "throughput"):
         # A segment's headers go with its data.
         mss = flow["agent"]["mss_bytes"]

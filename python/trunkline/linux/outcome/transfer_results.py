@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -11,10 +11,10 @@ from trunkline.linux.outcome.flow_counts import FlowCounts
 from trunkline.linux.outcome.raw_tables import RawTable, make_raw_table_from_rows
 from trunkline.linux.outcome.records import BrokenRecordsError, read_records
 from trunkline.linux.plan.compiled_plan import CompiledPlan
-from trunkline.linux.plan.dry_run import PlannedTransfer
+from trunkline.linux.plan.dry_run import PlannedTransfer, list_exchanges
 from trunkline.linux.plan.guest_plan import TRANSFER_RESULT_RECORD, TRANSFER_TOTALS_RECORD
 from trunkline.linux.plan.traffic import TCP_HEADER_BYTES, TIMESTAMP_OPTION_BYTES
-from trunkline.results.decode.transfers import ALL_SIZES, SIZE_BIN
+from trunkline.results.decode.transfers import ALL_SIZES, PAGE_ROW, SIZE_BIN
 
 _NEVER: Final = 2**64 - 1
 _UNBOUNDED: Final = -1
@@ -60,14 +60,15 @@ class TransferTotals:
 def read_transfer_results(compiled: CompiledPlan, folder: Path, index: int) -> list[TransferResult]:
     """Read the result of each transfer of a flow, in the order of their schedule.
 
-    Raises BrokenRecordsError: The guest left records of another number of transfers.
+    Raises BrokenRecordsError: The guest left records of another number of transfers, or has used
+        up those that a user may ask for.
     """
-    planned = compiled.dry_run.transfers[index]
     records = list(
         TRANSFER_RESULT_RECORD.iter_unpack(
             read_records(folder / f"transfers-{index}.bin", TRANSFER_RESULT_RECORD.size)
         )
     )
+    planned = _list_planned(compiled, index, records)
     if len(records) != len(planned):
         msg = f"transfers-{index}.bin of the guest has {len(records)} of {len(planned)} transfers"
         raise BrokenRecordsError(msg)
@@ -82,6 +83,24 @@ def read_transfer_results(compiled: CompiledPlan, folder: Path, index: int) -> l
         )
         for each, (_, arrived, acknowledged) in zip(planned, records, strict=True)
     ]
+
+
+def _list_planned(
+    compiled: CompiledPlan, index: int, records: Sequence[tuple[int, int, int]]
+) -> list[PlannedTransfer]:
+    """List the transfers of a flow; those of a user who waits began when the guest says."""
+    for answers, requests in list_exchanges(compiled.network).items():
+        if index in (answers, requests):
+            exchanges = compiled.dry_run.exchanges[answers]
+            sides = [each.answer if index == answers else each.request for each in exchanges]
+            if sides and len(records) == len(sides) and records[-1][1] != _NEVER:
+                msg = f"the kernel's user has used up the {len(sides)} requests that were drawn"
+                raise BrokenRecordsError(msg)
+            return [
+                replace(side, start_ns=began)
+                for side, (began, _, _) in zip(sides, records, strict=False)
+            ]
+    return compiled.dry_run.transfers[index]
 
 
 def read_transfer_totals(folder: Path, index: int) -> list[TransferTotals]:
@@ -146,6 +165,19 @@ def make_transfer_tables(compiled: CompiledPlan, folder: Path) -> dict[str, RawT
             (index, SIZE_BIN, *size_bin)
             for size_bin in _group_by_size(results, transfers_config["bins_bytes"])
         ]
+        if (requests := list_exchanges(network).get(index)) is not None:
+            pages = _join_pages(
+                read_transfer_results(compiled, folder, requests),
+                read_transfer_results(compiled, folder, index),
+            )
+            bins.append(
+                (
+                    index,
+                    PAGE_ROW,
+                    _UNBOUNDED,
+                    [each for each in pages if each.planned.start_ns >= warmup],
+                )
+            )
     if not bins:
         return {}
     return {
@@ -153,6 +185,19 @@ def make_transfer_tables(compiled: CompiledPlan, folder: Path) -> dict[str, RawT
         "completions": _make_completion_table(bins),
         "completion_times": _make_time_table(bins),
     }
+
+
+def _join_pages(
+    requests: Sequence[TransferResult], answers: Sequence[TransferResult]
+) -> list[TransferResult]:
+    """Join each request with its answer, a page of one object; without the least time."""
+    pages = []
+    for number, request in enumerate(requests):
+        answer = answers[number] if number < len(answers) else None
+        size = answer.planned.bytes if answer else 0
+        planned = PlannedTransfer(request.planned.start_ns, size, 0)
+        pages.append(TransferResult(planned, answer.finish_ns if answer else None, None))
+    return pages
 
 
 def _group_by_size(

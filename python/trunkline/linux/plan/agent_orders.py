@@ -48,6 +48,8 @@ def _list_orders(plan: GuestPlan) -> Iterator[str]:
         _format_order("transfers", transfer_flow.schedule, *astuple(transfer_flow.tcp))
         for transfer_flow in plan.transfers
     )
+    yield from (_format_order("writes", *astuple(each)) for each in plan.writes)
+    yield from (_format_order("exchange", *astuple(each)) for each in plan.exchanges)
     yield from (_format_order("sample", *astuple(each)) for each in plan.samples)
     yield from (_format_order("count", *astuple(each)) for each in plan.counts)
     for change in plan.changes:

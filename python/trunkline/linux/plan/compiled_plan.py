@@ -104,6 +104,8 @@ def compile_plan(
         udp=tuple(planned_traffic.udp),
         tcp=tuple(planned_traffic.tcp),
         transfers=tuple(planned_traffic.transfers),
+        writes=tuple(planned_traffic.writes),
+        exchanges=tuple(planned_traffic.exchanges),
         samples=_list_samples(network, wiring),
         counts=readings,
         changes=changes,

@@ -19,6 +19,7 @@ from trunkline.results.decode.columns import RawRows
 if TYPE_CHECKING:
     from trunkline.network.types import NetworkData
 
+_EXTRA_SHARE = 4  # Exchanges are those of a run longer by a fourth.
 _SENT_EVENT = _core.PACKET_EVENTS.index("sent")
 
 
@@ -67,6 +68,15 @@ class PlannedTransfer:
     floor_ns: int  # Minimum time it can take; 0 where that is not known.
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedExchange:
+    """A request and its answer; `start_ns` of both is the simulator's."""
+
+    pause_ns: int  # Since the last answer arrived; of the first: since time zero.
+    request: PlannedTransfer
+    answer: PlannedTransfer
+
+
 @dataclass(frozen=True)
 class DryRun:
     """Output of the simulator before the guest runs."""
@@ -74,6 +84,9 @@ class DryRun:
     # Time [ns] and IP bytes of each datagram, by UDP flow.
     datagrams: dict[int, list[tuple[int, int]]]
     transfers: dict[int, list[PlannedTransfer]]  # Transfers by flow, in order of time.
+    # Requests and answers of each flow of pages with one object; those of a longer run, since the
+    # kernel's pauses may end sooner.
+    exchanges: dict[int, list[PlannedExchange]]
     starts: list[int]  # When each flow starts [ns].
     # Events of links and protections, until a while after the end of the run.
     timeline_events: list[TimelineEvent]
@@ -98,6 +111,15 @@ def perform_dry_run(network: NetworkData, seed: int) -> DryRun:
     probe_network["run"] |= {"trace": True, "warmup_ns": 0, "duration_ns": end + extra_ns}
     probe_network["probes"] = []
     raw = run_raw_tables(Job(json.dumps(probe_network), seed))
+    page_flows = list_exchanges(network)
+    exchanges: dict[int, list[PlannedExchange]] = {}
+    if page_flows:
+        probe_network["run"] |= {"trace": False, "duration_ns": end + end // _EXTRA_SHARE}
+        longer = run_raw_tables(Job(json.dumps(probe_network), seed))
+        exchanges = {
+            answers: _pair_exchanges(longer, requests, answers)
+            for answers, requests in page_flows.items()
+        }
     datagrams: dict[int, list[tuple[int, int]]] = {
         index: []
         for index, flow in enumerate(network["flows"])
@@ -110,6 +132,7 @@ def perform_dry_run(network: NetworkData, seed: int) -> DryRun:
     return DryRun(
         datagrams=datagrams,
         transfers=_list_transfers(raw, network, end),
+        exchanges=exchanges,
         starts=[max(0, start) for (start,) in _read_rows(raw["flows"], "start_ns")],
         timeline_events=[
             TimelineEvent(time, _core.TIMELINE_EVENTS[event], protection, link, node)
@@ -141,6 +164,34 @@ def _list_transfers(raw: Any, network: NetworkData, end: int) -> dict[int, list[
             if start < end:
                 transfers[flow].append(PlannedTransfer(start, size, floor))
     return transfers
+
+
+def list_exchanges(network: NetworkData) -> dict[int, int]:
+    """List flows of pages whose user asks for one object at a time, with the flow of requests."""
+    found = {}
+    for index, flow in enumerate(network["flows"]):
+        transfers = flow.get("transfers")
+        if transfers is None or not transfers.get("kept") or "pages" not in transfers["opened"]:
+            continue
+        pages = transfers["opened"]["pages"]
+        users = pages["users"]
+        if users["users"] == 1 and users["objects"] == {"fixed": {"bytes": 0}}:
+            found[index] = pages["requests"]
+    return found
+
+
+def _pair_exchanges(raw: Any, requests: int, answers: int) -> list[PlannedExchange]:
+    rows: dict[int, list[tuple[PlannedTransfer, int]]] = {requests: [], answers: []}
+    names = ("flow", "start_ns", "size_bytes", "floor_ns", "finish_ns")
+    for flow, start, size, floor, finish in _read_rows(raw["transfers"], *names):
+        if flow in rows:
+            rows[flow].append((PlannedTransfer(start, size, floor), finish))
+    exchanges = []
+    arrived_ns = 0
+    for (request, _), (answer, finish) in zip(rows[requests], rows[answers], strict=False):
+        exchanges.append(PlannedExchange(request.start_ns - arrived_ns, request, answer))
+        arrived_ns = finish
+    return exchanges
 
 
 def run_raw_tables(job: Job) -> Any:

@@ -36,7 +36,7 @@ The folder that a run leaves:
     the ring full) and ``segments``, lists of flow, 0 for data where the flow ends or 1 for
     acknowledgements where it begins, TOS byte, TTL and how many have come.
 ``transfers-ID.bin``
-    `TRANSFER_RESULT_RECORD` for each transfer that began, in the order of its schedule.
+    `TRANSFER_RESULT_RECORD` for each transfer or write that began, in the order of its schedule.
 ``transfers-ID.tally``
     `TRANSFER_TOTALS_RECORD` at each ``sample_ns``, and at the end.
 ``count-N.json``
@@ -87,6 +87,10 @@ GOODPUT_RECORD: Final = struct.Struct("<QQ")  # Record of a receiver: time [ns],
 
 TRANSFER_RECORD: Final = struct.Struct("<QQ")
 """Record of a schedule of transfers: time since time zero [ns], application data [B, 1 or more]."""
+
+EXCHANGE_RECORD: Final = struct.Struct("<QQQ")
+"""Record of a request and its answer: pause before it since the last answer arrived (of the first:
+since time zero) [ns], application data of both [B, 1 or more]."""
 
 TRANSFER_RESULT_RECORD: Final = struct.Struct("<QQQ")
 """Record of a transfer: when it began, when its last byte was read, when that was acknowledged
@@ -176,6 +180,24 @@ class TransferFlow:
 
 
 @dataclass(frozen=True, slots=True)
+class Writes:
+    """What an application writes over the connection of a TCP flow, which opens with the first."""
+
+    flow: int  # Number of the flow; its `start_ns`, `stop_ns` and `bytes` do not count.
+    schedule: str  # Name of its file of `TRANSFER_RECORD`, in order of time.
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Requests over the connection of one TCP flow, each answered over that of another."""
+
+    # requests, answers: Numbers of the flows; no request is made at the `stop_ns` of the answers.
+    requests: int
+    answers: int
+    schedule: str  # Name of its file of `EXCHANGE_RECORD`.
+
+
+@dataclass(frozen=True, slots=True)
 class QueueSampling:
     """A device whose qdisc statistics are read in steps, into ``queue-NODE-DEVICE.json``."""
 
@@ -224,6 +246,8 @@ class GuestPlan:
     udp: tuple[UdpFlow, ...] = ()
     tcp: tuple[TcpFlow, ...] = ()
     transfers: tuple[TransferFlow, ...] = ()
+    writes: tuple[Writes, ...] = ()  # Applications that write to connections of `tcp`.
+    exchanges: tuple[Exchange, ...] = ()  # Requests and answers over connections of `tcp`.
     samples: tuple[QueueSampling, ...] = ()  # Devices read in steps.
     counts: tuple[QueueReading, ...] = ()  # Devices read once, in order of time.
     # Actions during the run, in order of time; of one time, node and program together.

@@ -8,14 +8,17 @@ from typing import Any, Final
 from trunkline.linux.plan.addresses import RouteAddresses, name_namespace
 from trunkline.linux.plan.command_script import CommandScript, ScenarioPart
 from trunkline.linux.plan.command_target import GUEST_TARGET, CommandTarget
-from trunkline.linux.plan.dry_run import DryRun, PlannedTransfer
+from trunkline.linux.plan.dry_run import DryRun, PlannedTransfer, list_exchanges
 from trunkline.linux.plan.guest_plan import (
+    EXCHANGE_RECORD,
     PAYLOAD_HEADER,
     SCHEDULE_RECORD,
     TRANSFER_RECORD,
+    Exchange,
     TcpFlow,
     TransferFlow,
     UdpFlow,
+    Writes,
 )
 from trunkline.network.types import Classifier, Flow, NetworkData, Tcp
 from trunkline.scenario.probe import FLOW_MEASURES
@@ -46,10 +49,12 @@ SAMPLE_NS: Final = 100_000_000  # Step of TCP's samples where no probe asks for 
 class PlannedTraffic:
     """Flows to send."""
 
-    # udp, tcp, transfers: As the plan has them.
+    # udp, tcp, transfers, writes, exchanges: As the plan has them.
     udp: list[UdpFlow] = field(default_factory=list)
     tcp: list[TcpFlow] = field(default_factory=list)
     transfers: list[TransferFlow] = field(default_factory=list)
+    writes: list[Writes] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
     # Records of each schedule, by the name of its file.
     schedules: dict[str, bytes] = field(default_factory=dict)
     # Time [ns] and IP bytes of each datagram, by flow.
@@ -112,9 +117,10 @@ def plan_traffic(script: CommandScript, network: NetworkData, dry_run: DryRun) -
             "the kernel has no RSVP-TE; nearest: the same paths from the start, kind: none",
         )
         return PlannedTraffic()
+    exchange_flows = {each for pair in list_exchanges(network).items() for each in pair}
     for index, flow in enumerate(network["flows"]):
         if "transfers" in flow and not _can_run_transfers(
-            script, flow, dry_run.transfers.get(index, [])
+            script, flow, dry_run.transfers.get(index, []), index in exchange_flows
         ):
             continue
         if "echo" in flow:
@@ -131,27 +137,37 @@ def plan_traffic(script: CommandScript, network: NetworkData, dry_run: DryRun) -
             _plan_udp(script, planned, index, flow)
         else:
             _plan_tcp(script, network, planned, index, flow, dry_run)
+    for answers, requests in list_exchanges(network).items():
+        name = f"tcp-{requests}.exchange"
+        planned.schedules[name] = b"".join(
+            EXCHANGE_RECORD.pack(each.pause_ns, each.request.bytes, each.answer.bytes)
+            for each in dry_run.exchanges[answers]
+        )
+        planned.exchanges.append(Exchange(requests, answers, name))
     _check_node_settings(script, network)
     return planned
 
 
 def _can_run_transfers(
-    script: CommandScript, flow: Flow, arrivals: Sequence[PlannedTransfer]
+    script: CommandScript,
+    flow: Flow,
+    arrivals: Sequence[PlannedTransfer],
+    is_of_exchange: bool,
 ) -> bool:
-    """Whether the kernel has what transfers need; what it lacks is reported."""
+    """Whether the kernel has what transfers need; what it lacks is reported.
+
+    is_of_exchange: It is one direction of requests and answers over connections that are kept.
+    """
     part, transfers = _make_part(script, flow), flow.get("transfers")
     opened = transfers["opened"] if transfers else "requests"
-    if opened == "requests":
+    is_kept = is_keeping_connections(flow)
+    if opened == "requests" and not is_of_exchange:
         return False  # reported for those who ask
-    if transfers is not None and transfers.get("kept"):
-        reason = (
-            "transfers are not run over one connection in the kernel; nearest: connections: new"
-        )
-        part.refuse(reason, "transfers")
-    elif "arrivals" not in opened:
+    if "arrivals" not in opened and not is_of_exchange:
         part.refuse(
             "who waits for an answer before the next request (pages, films) is "
-            "not run in the kernel; nearest: transfers of the same load"
+            "not run in the kernel, unless it is one user who asks for one object at a time; "
+            "nearest: pages: {users: 1, objects: 0, connections: kept}, in flows that replicate"
         )
     elif flow["agent"]["protocol"] != "tcp" or not flow["agent"].get("connect"):
         part.refuse(
@@ -159,7 +175,7 @@ def _can_run_transfers(
             "round trip; nearest: connect: true",
             "connect",
         )
-    elif len(arrivals) > MAX_TRANSFERS:
+    elif len(arrivals) > MAX_TRANSFERS and not is_kept:
         part.refuse(
             f"{len(arrivals)} transfers; there are ports for {MAX_TRANSFERS}; "
             "nearest: a shorter run, or several flows of a lower load",
@@ -168,6 +184,16 @@ def _can_run_transfers(
     else:
         return True
     return False
+
+
+def is_keeping_connections(flow: Flow) -> bool:
+    """Whether the transfers of a flow come over one connection that stays open."""
+    return "transfers" in flow and bool(flow["transfers"].get("kept"))
+
+
+def has_one_connection(flow: Flow) -> bool:
+    """Whether all that a TCP flow sends goes over one connection, of those that the kernel runs."""
+    return "transfers" not in flow or is_keeping_connections(flow)
 
 
 def _make_part(script: CommandScript, flow: Flow) -> ScenarioPart:
@@ -225,7 +251,8 @@ def _plan_tcp(
     start = dry_run.starts[index]
     planned.tcp_starts[index] = start
     # The sender of a transfer has any port.
-    reverse_port = "src" if "transfers" in flow else "dst"
+    is_kept = is_keeping_connections(flow)
+    reverse_port = "dst" if has_one_connection(flow) else "src"
     part = _make_part(script, flow)
     if agent["variant"] == "tahoe":
         part.refuse("the Linux kernel has no tahoe; nearest: new-reno", "variant")
@@ -251,6 +278,9 @@ def _plan_tcp(
     if slow_start != "hystart":
         reason = f"the Linux kernel's cubic has no slow_start {slow_start}; nearest: hystart"
         part.refuse(reason, "slow_start")
+    if agent.get("after_idle") == "validate":
+        reason = "Linux has no after_idle: validate (RFC 7661); nearest: restart"
+        part.refuse(reason, "after_idle")
     if agent["send_overhead_ns"]:
         part.add_note("the kernel's sender has no send_overhead")
     destination = planned.get_route_address(
@@ -275,18 +305,22 @@ def _plan_tcp(
         # The kernel doubles what SO_SNDBUF is given.
         send_buffer_bytes=None if send_buffer is None else send_buffer // 2,
         receive_buffer_bytes=None,
-        nodelay=False,
+        # The last segment of a write goes at once.
+        nodelay=is_kept,
         sample_ns=_find_sample_step(steps),
     )
-    if "transfers" in flow:
+    if has_one_connection(flow):
+        planned.tcp.append(tcp_flow)
+    if "transfers" in flow and "arrivals" in flow["transfers"]["opened"]:
         name = f"transfers-{index}.schedule"
         arrivals = dry_run.transfers.get(index, [])
         planned.schedules[name] = b"".join(
             TRANSFER_RECORD.pack(each.start_ns, each.bytes) for each in arrivals
         )
-        planned.transfers.append(TransferFlow(name, tcp_flow))
-    else:
-        planned.tcp.append(tcp_flow)
+        if is_kept:
+            planned.writes.append(Writes(index, name))
+        else:
+            planned.transfers.append(TransferFlow(name, tcp_flow))
     planned.flower_keys.append(
         (
             f"ip_proto tcp dst_ip {destination} dst_port {port}",
@@ -329,7 +363,7 @@ def _format_receiver_route(agent: Tcp) -> tuple[str, ...]:
 
 
 def _check_node_settings(script: CommandScript, network: NetworkData) -> None:
-    """SACK, time stamps and the receiver's memory are a node's, not a connection's."""
+    """SACK, time stamps, windows after a pause and the receiver's memory are a node's."""
     _check_node_setting(script, network, "variant", "SACK", _uses_sack)
     _check_node_setting(script, network, "timestamps", "time stamps", _uses_timestamps)
     _check_node_setting(
@@ -339,6 +373,9 @@ def _check_node_settings(script: CommandScript, network: NetworkData) -> None:
         "the memory of receivers",
         lambda agent: _compute_receive_memory(agent)[0],
         sends=False,
+    )
+    _check_node_setting(
+        script, network, "after_idle", "the window after a pause", _restarts_after_idle
     )
 
 
@@ -372,6 +409,10 @@ def _uses_sack(agent: Tcp) -> bool:
 
 def _uses_timestamps(agent: Tcp) -> bool:
     return bool(agent["timestamps"])
+
+
+def _restarts_after_idle(agent: Tcp) -> bool:
+    return agent.get("after_idle", "restart") == "restart"
 
 
 def _compute_receive_memory(agent: Tcp) -> tuple[int, int]:
@@ -408,4 +449,5 @@ def list_tcp_sysctls(network: NetworkData, node: int) -> list[tuple[str, str]]:
         (f"{base}rmem", f"4096 {initial} {most}"),
         (f"{base}wmem", "4096 4194304 67108864"),
         (f"{base}notsent_lowat", "131072"),
+        *([] if _restarts_after_idle(first) else [(f"{base}slow_start_after_idle", "0")]),
     ]
