@@ -103,6 +103,23 @@ def test_k1_ten_packets_delivered_in_one_engine_alone_differ(runner: str) -> Non
     assert ("probe", "lost, each packet") in differing(verdict)
 
 
+@pytest.mark.parametrize("name", ["bursts", "send-buffer"])
+def test_linux_an_application_that_pauses_and_a_send_buffer_are_the_kernels(name: str) -> None:
+    """300 kB each 700 ms over a connection that is kept; 64 KiB of SO_SNDBUF at 10 Mbit/s."""
+    verdict = judge(name, name, "uml")
+    assert {row.outcome for row in verdict.rows} == {"agrees"}
+    (window,) = [row for row in verdict.rows if row.measure == "mean window"]
+    assert abs(window.difference) < 1
+
+
+def test_linux_requests_and_answers_over_kept_connections_are_the_kernels() -> None:
+    verdict = judge("requests", "requests", "uml", (1, 2, 3, 4, 5))
+    assert [row for row in verdict.rows if row.outcome == "differs"] == []
+    times = [row for row in verdict.rows if row.measure == "mean completion time"]
+    assert len(times) == 2
+    assert all(row.agrees and abs(row.difference) < 1e-3 for row in times)
+
+
 def test_k1_a_floor_is_no_more_than_a_twentieth_of_the_count() -> None:
     assert tolerance.cap_count_margin(10, 10) == 0.5
     assert tolerance.cap_count_margin(10, 1000) == 10

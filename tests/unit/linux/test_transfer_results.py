@@ -10,9 +10,12 @@ import pytest
 from trunkline.engine.packet_engine import simulate
 from trunkline.linux.judge import verification
 from trunkline.linux.outcome import transfer_results
+from trunkline.linux.outcome.records import BrokenRecordsError
 from trunkline.linux.plan.agent_orders import write_orders
+from trunkline.linux.plan.command_script import UnsupportedError
 from trunkline.linux.plan.compiled_plan import CompiledPlan, compile_plan as plan_of
 from trunkline.linux.plan.guest_plan import (
+    EXCHANGE_RECORD,
     TRANSFER_RECORD,
     TRANSFER_RESULT_RECORD,
     TRANSFER_TOTALS_RECORD,
@@ -114,3 +117,92 @@ def test_a_slower_link_is_noticed_by_the_times_of_transfers() -> None:
         runs, verification.make_simulator_runner(ours, ours, "same")
     )
     assert {row.outcome for row in same.rows} == {"agrees"}
+
+
+KEPT = "{arrivals: periodic, every: 500 ms, size: 5 kB, connections: kept}"
+PAGES = """\
+trunkline: 1
+nodes: [S, D]
+links: {S-D: {rate: 10 Mbit/s, delay: 5 ms}}
+flows:
+  user:
+    {agent: tcp, preset: linux, connect: true, from: S, to: D, stop: 1500 ms,
+     pages: {users: 1, objects: 0, request: 300 B, main: 5 kB, reading: 100 ms, connections: kept}}
+run: {duration: 2 s}
+"""
+
+
+def test_an_application_writes_over_one_connection_and_the_last_segment_goes_at_once() -> None:
+    """Its own word of the orders, behind the connection's; `true` is TCP_NODELAY."""
+    text = LINE.replace("RATE", "10 Mbit/s").replace("TRANSFERS", KEPT)
+    plan = plan_of(compile(loads(text)).to_json())
+    orders = write_orders(plan.plan).decode().splitlines()
+    (connection,) = [line for line in orders if line.startswith("tcp ")]
+    assert connection.split()[-2:] == ["true", "100000000"]
+    assert "writes 0 transfers-0.schedule" in orders
+    assert not any(line.startswith("transfers ") for line in orders)
+    listed = list(TRANSFER_RECORD.iter_unpack(plan.schedules["transfers-0.schedule"]))
+    assert listed == [(at * MS, 5_000) for at in (0, 500, 1_000, 1_500)]
+
+
+def test_tcp_slow_start_after_idle_is_off_where_the_window_is_kept() -> None:
+    text = LINE.replace("RATE", "10 Mbit/s").replace("TRANSFERS", KEPT)
+    for key, values in (("", set()), ("after_idle: keep, ", {"0"})):
+        plan = plan_of(compile(loads(text.replace("connect:", f"{key}connect:"))).to_json())
+        settings = {key: value for node in plan.plan.nodes for key, value in node.sysctls}
+        found = {value for key, value in settings.items() if key.endswith("_after_idle")}
+        assert found == values
+    validating = text.replace("preset: linux, connect:", "after_idle: validate, connect:")
+    with pytest.raises(UnsupportedError, match="nearest: restart"):
+        plan_of(compile(loads(validating)).to_json())
+
+
+def test_requests_and_answers_come_with_the_simulators_pauses(tmp_path: Path) -> None:
+    """The pause is from the answer to the next request, so that both engines wait as long."""
+    network = compile(loads(PAGES)).to_json()
+    plan = plan_of(network)
+    requests, answers = plan.plan.exchanges[0].requests, plan.plan.exchanges[0].answers
+    steps = list(EXCHANGE_RECORD.iter_unpack(plan.schedules[f"tcp-{requests}.exchange"]))
+    assert {step[1:] for step in steps} == {(300, 5_000)}
+    recorded = loads(PAGES.replace("connections: kept", "connections: kept, record: true"))
+    rows = simulate(compile(recorded).to_json(), seeds=[1])[0].transfers.rows()
+    asked, answered = (
+        [row for row in rows if row["flow"] == name] for name in ("user.requests", "user")
+    )
+    starts = [round(float(str(row["start_s"])) * 1e9) for row in asked]
+    ends = [0] + [
+        round((float(str(row["start_s"])) + float(str(row["fct_s"]))) * 1e9) for row in answered
+    ]
+    pauses = [start - end for start, end in zip(starts, ends, strict=False)]
+    # One 5 kB segment train more or less queues alike in both: the pauses are those drawn.
+    assert [step[0] for step in steps][: len(pauses)] == pytest.approx(pauses, abs=2)
+    # Three pages of 40 ms; the third is not answered before the end.
+    times = {requests: [(100, 110), (300, 310), (500, 510)], answers: [(110, 140), (310, 340)]}
+    for flow, pairs in times.items():
+        pairs = [*pairs, (510, None)] if flow == answers else pairs
+        packed = [
+            TRANSFER_RESULT_RECORD.pack(
+                began * MS, NEVER if arrived is None else arrived * MS, NEVER
+            )
+            for began, arrived in pairs
+        ]
+        (tmp_path / f"transfers-{flow}.bin").write_bytes(b"".join(packed))
+    raw = transfer_results.make_transfer_tables(plan, tmp_path)["completions"]
+    pages = [
+        (started, finished, p50)
+        for kind, started, finished, p50 in zip(
+            *(ints(raw, name) for name in ("kind", "started", "finished", "fct_p50_ns")),
+            strict=True,
+        )
+        if kind == 2
+    ]
+    assert pages == [(3, 2, 40 * MS)]
+
+
+def test_a_user_who_has_used_up_what_was_drawn_is_an_error(tmp_path: Path) -> None:
+    plan = plan_of(compile(loads(PAGES)).to_json())
+    requests, answers = plan.plan.exchanges[0].requests, plan.plan.exchanges[0].answers
+    record = TRANSFER_RESULT_RECORD.pack(1, 2, NEVER) * len(plan.dry_run.exchanges[answers])
+    (tmp_path / f"transfers-{requests}.bin").write_bytes(record)
+    with pytest.raises(BrokenRecordsError, match="has used up"):
+        transfer_results.read_transfer_results(plan, tmp_path, requests)
