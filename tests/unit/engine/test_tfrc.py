@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from importlib import resources
 from statistics import fmean
@@ -54,6 +55,20 @@ def test_rfc5348_s3_1_random_losses_leave_the_rate_of_the_equation() -> None:
         events = loss / (1 + expected * rtt / (8 * size) * loss)
         expected = equation(size, rtt, events)
     assert rate == pytest.approx(expected, rel=0.08)
+
+
+@pytest.mark.parametrize("interval", [50, 100, 400])
+def test_rfc5348_s3_1_a_loss_in_so_many_leaves_the_rate_of_the_equation(interval: int) -> None:
+    """Every nth datagram is lost, so that the loss event rate is 1 / n: the rate within 3 %.
+
+    The round trip is 100 ms, the bits of a datagram and of a report, and the history of eight
+    intervals is full when the warm-up ends.
+    """
+    lost = [{"flow": "u", "segment": interval * number} for number in range(1, 400)]
+    text = (LOSSY % "").replace("forward: {loss: 1 %}", f"lose: {json.dumps(lost)}")
+    (row,) = run_many(load(text), seeds=[1])[0].flows.rows()
+    expected = equation(1000, 0.1001, 1 / interval)
+    assert row["throughput_bit_s"] * (1 + 1 / interval) == pytest.approx(expected, rel=0.03)
 
 
 def test_rfc5348_s4_3_the_application_sends_no_faster_than_it_has_data() -> None:

@@ -388,8 +388,10 @@ impl TfrcReceiver {
         self.due = now + self.rtt.max(1_000_000);
         let (sent_at, arrived) = self.last.filter(|_| self.bytes > 0)?;
         let received_rate = self.received_rate(now);
+        if now > self.reported_at {
+            self.max_rate = self.max_rate.max(received_rate); // the first report knows no rate
+        }
         (self.bytes, self.reported_at) = (0, now);
-        self.max_rate = self.max_rate.max(received_rate);
         let echo = sent_at + (now - arrived);
         Some(Feedback { echo, received_rate, loss_rate: self.loss_rate() })
     }
