@@ -93,6 +93,7 @@ def build_grids(reported_run: ReportedRun) -> list[Grid]:
         _build_measure_grid(reported_run, "flows", "offered_bit_s"),
         _build_measure_grid(reported_run, "echoes", "requests"),
         _build_measure_grid(reported_run, "calls", "loss_ratio"),
+        _build_measure_grid(reported_run, "videos", "stall_ratio"),
         _build_measure_grid(reported_run, "completions", "started", "started"),
         _build_measure_grid(reported_run, "fairness", "flows", plural_measure="flows"),
         _build_measure_grid(reported_run, "ports", "utilisation", "packets_offered"),

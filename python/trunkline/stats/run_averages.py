@@ -34,6 +34,7 @@ KEY_COLUMNS = {
     "paths": ("path",),
     "calls": ("flow",),
     "echoes": ("flow",),
+    "videos": ("flow", "player"),
     "completions": ("flow", "sizes"),
     "summary": (),
 }

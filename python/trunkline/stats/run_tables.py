@@ -38,6 +38,7 @@ _SHOWN_COLUMNS = {
     "completions": ("unfinished fct_mean_s fct_p95_s fct_p99_s slowdown_mean", "started"),
     "echoes": ("loss_ratio rtt_min_s rtt_mean_s rtt_p99_s rtt_max_s", "requests"),
     "calls": ("mouth_to_ear_s late_ratio loss_ratio r_factor mos", "loss_ratio"),
+    "videos": ("start_up_s stalls stall_ratio bit_rate_bit_s switches", "stall_ratio"),
     "ports": ("utilisation loss_ratio wait_mean_s queue_mean_packets", "utilisation"),
     "fairness": (
         "jain_index demand_share least_demand_share jain_of_demand starved_max_s",
@@ -108,7 +109,7 @@ def render_run_averages(
         tables.append(_build_average_table("completions", begun, max_rows))
     tables += [
         _build_average_table(name, rows(name), max_rows)
-        for name in ("echoes", "calls")
+        for name in ("echoes", "calls", "videos")
         if runs[0].tables[name]
     ]
     if show_all:

@@ -92,6 +92,20 @@ def test_the_picture_stands_still_while_a_link_is_down() -> None:
     assert film["bit_rate_bit_s"] > 650e3
 
 
+def test_rfc8888_s5_without_reports_the_rate_falls_to_the_least_and_comes_back() -> None:
+    """A cut of 5 s: 1 Mbit/s, a half each 420 ms, is 150 kbit/s after three steps."""
+    results = simulate(
+        MEDIA.format(name="film", keys="max_rate: 2.5 Mbit/s"),
+        more="failures: {cut: {link: R-D, at: 60 s, repair: 65 s}}\n"
+        "probes: [{link: S->R, measure: utilisation, every: 1 s}]\n",
+    )
+    series = zip(results.series["time_ns"], results.series["value"], strict=True)
+    rates = {int(str(time)) // 10**9: float(str(share)) * 100e6 for time, share in series}
+    assert rates[60] == pytest.approx(1e6, rel=0.1)
+    assert [rates[second] for second in (63, 64, 65)] == pytest.approx([150e3] * 3, rel=0.1)
+    assert rates[100] == pytest.approx(1e6, rel=0.1)
+
+
 def test_rfc8888_s3_1_a_report_on_each_packet_comes_every_100_ms() -> None:
     results = simulate(MEDIA.format(name="film", keys="ladder: 500 kbit/s"))
     flow, port = row(results, "flows", flow="film"), row(results, "ports", link="D->R")
