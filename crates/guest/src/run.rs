@@ -84,7 +84,9 @@ pub fn run(
     let mut exchanges = Vec::new();
     for exchange in &orders.exchanges {
         let (requests, answers) = (exchange.requests, exchange.answers);
-        [requests, answers].map(|flow| tcp[flow].accept_writes());
+        for flow in [requests, answers] {
+            tcp[flow].accept_writes();
+        }
         let steps = schedule(&exchange.schedule)?;
         exchanges.push(RequestResponse::new(requests, answers, &steps)?);
     }
