@@ -2,7 +2,7 @@
 
 use crate::transfers::UNFINISHED;
 
-/// What an application has written to a connection: where each write ends, and its times.
+/// Writes of an application to a connection: where each ends, and its times.
 #[derive(Debug, Default)]
 pub struct WrittenData {
     ends: Vec<u64>, // [B], rising

@@ -99,7 +99,7 @@ pub struct Transfers {
     pub tcp: TcpOrders,
 }
 
-/// What an application writes over the one connection of a TCP flow, at given times.
+/// Writes of an application over the one connection of a TCP flow, at given times.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Writes {
     /// Place of the flow among those of TCP.

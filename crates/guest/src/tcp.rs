@@ -119,7 +119,7 @@ pub struct TcpFlow {
     chunk: usize,
     read: u64,
     quiet: bool,
-    /// What an application writes; none: a bulk transfer.
+    /// Writes of an application; none: a bulk transfer.
     application: Option<WrittenData>,
     established_at: Option<u64>,
     finished_at: Option<u64>,

@@ -198,7 +198,7 @@ pub fn send_to(fd: &OwnedFd, bytes: &[u8], ip: Ipv4Addr, port: u16) -> io::Resul
     })
 }
 
-/// What becomes of the last segment of bytes that are sent, if it is not full.
+/// Treatment of the last segment of bytes that are sent, if it is not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastSegment {
     /// It goes, or the next bytes fill it up.

@@ -168,15 +168,17 @@ def _list_transfers(raw: Any, network: NetworkData, end: int) -> dict[int, list[
 
 def list_exchanges(network: NetworkData) -> dict[int, int]:
     """List flows of pages whose user asks for one object at a time, with the flow of requests."""
-    found = {}
+    found: dict[int, int] = {}
     for index, flow in enumerate(network["flows"]):
         transfers = flow.get("transfers")
-        if transfers is None or not transfers.get("kept") or "pages" not in transfers["opened"]:
+        if transfers is None or not transfers.get("kept"):
             continue
-        pages = transfers["opened"]["pages"]
-        users = pages["users"]
+        opened: Any = transfers["opened"]
+        if opened == "requests" or "pages" not in opened:
+            continue
+        users = opened["pages"]["users"]
         if users["users"] == 1 and users["objects"] == {"fixed": {"bytes": 0}}:
-            found[index] = pages["requests"]
+            found[index] = opened["pages"]["requests"]
     return found
 
 

@@ -181,7 +181,7 @@ class TransferFlow:
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """What an application writes over the connection of a TCP flow, which opens with the first."""
+    """Writes of an application over the connection of a TCP flow, which opens with the first."""
 
     flow: int  # Number of the flow; its `start_ns`, `stop_ns` and `bytes` do not count.
     schedule: str  # Name of its file of `TRANSFER_RECORD`, in order of time.

@@ -188,7 +188,8 @@ def _can_run_transfers(
 
 def is_keeping_connections(flow: Flow) -> bool:
     """Whether the transfers of a flow come over one connection that stays open."""
-    return "transfers" in flow and bool(flow["transfers"].get("kept"))
+    transfers = flow.get("transfers")
+    return transfers is not None and bool(transfers.get("kept"))
 
 
 def has_one_connection(flow: Flow) -> bool:
@@ -311,7 +312,8 @@ def _plan_tcp(
     )
     if has_one_connection(flow):
         planned.tcp.append(tcp_flow)
-    if "transfers" in flow and "arrivals" in flow["transfers"]["opened"]:
+    transfers = flow.get("transfers")
+    if transfers is not None and "arrivals" in transfers["opened"]:
         name = f"transfers-{index}.schedule"
         arrivals = dry_run.transfers.get(index, [])
         planned.schedules[name] = b"".join(
