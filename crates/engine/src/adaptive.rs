@@ -5,12 +5,12 @@
 //! field `echo`; a report the adjusted time stamp in `echo`, the loss event rate in billionths in `ack`, and the
 //! rate received in the field of the window [B/s].
 
+use crate::hosts::{FlowAgents, FlowPlan, Hosts};
 use crate::media::MediaFlow;
-use crate::observer::{Event, Observer};
-use crate::simulation::{FlowPlan, Simulation};
+use crate::observer::Observer;
 use trunkline_agent::udp::{Feedback, TfrcReceiver, TfrcSender};
 use trunkline_packet::arena::AckDetails;
-use trunkline_packet::{flag, Packet, PacketId};
+use trunkline_packet::{Packet, PacketId};
 use trunkline_units::NEVER;
 
 /// Section 3.2.2: four fields of 4 B behind the headers.
@@ -33,31 +33,28 @@ pub(crate) struct TfrcFlow {
     pub bytes: u16,
 }
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer> Hosts<O> {
     /// The sender's time has come: for a datagram, or its timer ran out.
     #[cold]
     pub(crate) fn wake_adaptive_sender(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
-        if self.now >= plan.stop {
+        if self.plane.clock.now >= plan.stop {
             return;
         }
         let AdaptiveFlow::Tfrc(session) = &mut self.adaptive_flows[agent as usize] else {
             return self.wake_media_sender(flow, plan, agent);
         };
         let (sends, bytes, rtt) =
-            (session.sender.wake(self.now), session.bytes, session.sender.rtt());
-        self.calendar.schedule(plan.wakes[0], session.sender.wakes_at());
+            (session.sender.wake(self.plane.clock.now), session.bytes, session.sender.rtt());
+        self.plane.clock.calendar.schedule(plan.wakes[0], session.sender.wakes_at());
         if !sends {
             return;
         }
-        let totals = &mut self.totals[flow as usize];
+        let totals = &mut self.plane.measured.totals[flow as usize];
         let number = totals.sent_packets as u32;
         totals.sent_packets += 1;
         totals.sent_bytes += u64::from(bytes);
-        let mut packet = Packet::new(flow, plan.dst_column, number, bytes, self.now);
+        let mut packet = plan.data_packet(flow, number, bytes, self.plane.clock.now);
         packet.echo = rtt;
-        packet.fec = plan.fec;
-        packet.dscp = plan.dscp;
-        packet.ttl = plan.ttl;
         self.send(plan.src, packet);
     }
 
@@ -70,15 +67,15 @@ impl<O: Observer> Simulation<O> {
         agent: u32,
         id: PacketId,
     ) {
-        let packet = self.arena[id];
-        self.arena.remove(id);
+        let packet = self.plane.arena[id];
+        self.plane.arena.remove(id);
         let AdaptiveFlow::Tfrc(TfrcFlow { receiver, .. }) =
             &mut self.adaptive_flows[agent as usize]
         else {
             return self.take_media_packet(&packet, plan, agent);
         };
         let stamps = (packet.sent_at, packet.echo);
-        if receiver.on_datagram(packet.seq, packet.ip_bytes, stamps, self.now) {
+        if receiver.on_datagram(packet.seq, packet.ip_bytes, stamps, self.plane.clock.now) {
             self.report_adaptive(flow, plan, agent);
         }
     }
@@ -91,35 +88,30 @@ impl<O: Observer> Simulation<O> {
         else {
             return self.report_media(flow, plan, agent);
         };
-        let report = receiver.report(self.now);
+        let report = receiver.report(self.plane.clock.now);
         let due = receiver.due();
         if due != NEVER {
-            self.calendar.schedule(plan.wakes[1], due);
+            self.plane.clock.calendar.schedule(plan.wakes[1], due);
         }
         let Some(Feedback { echo, received_rate, loss_rate }) = report else { return };
-        let totals = &mut self.totals[flow as usize];
+        let totals = &mut self.plane.measured.totals[flow as usize];
         let number = totals.acks_sent as u32;
         totals.acks_sent += 1;
         let bytes = plan.header_bytes + REPORT_BYTES;
-        let mut packet = Packet::new(flow, plan.src_column, number, bytes, self.now);
+        let mut packet = plan.reverse_packet(flow, number, bytes, self.plane.clock.now);
         packet.echo = echo;
         packet.ack = (loss_rate * BILLION).ceil() as u32;
-        packet.flags = flag::REVERSE;
-        packet.fec = plan.fec_reverse;
-        packet.dscp = plan.dscp;
-        packet.ttl = plan.ttl;
-        let id = self.arena.insert(packet);
+        let id = self.plane.arena.insert(packet);
         let window = received_rate.round() as u32;
-        self.arena.set_details(id, AckDetails { sack: [[0; 2]; 3], window });
-        self.observer.record(self.now, Event::Sent { node: plan.dst }, id, &self.arena);
-        self.originate(plan.dst, id);
+        self.plane.arena.set_details(id, AckDetails { sack: [[0; 2]; 3], window });
+        self.send_stored(plan.dst, id);
     }
 
     /// A report has arrived.
     #[cold]
     pub(crate) fn take_adaptive_report(&mut self, report: &Packet, window: u32) {
         let plan = self.flows[report.flow as usize];
-        let crate::simulation::FlowAgents::Adaptive(agent) = plan.agents else { return };
+        let FlowAgents::Adaptive(agent) = plan.agents else { return };
         let feedback = Feedback {
             echo: report.echo,
             received_rate: f64::from(window),
@@ -129,7 +121,7 @@ impl<O: Observer> Simulation<O> {
         else {
             return self.take_media_report(report, agent);
         };
-        sender.on_feedback(&feedback, self.now);
-        self.calendar.schedule(plan.wakes[0], sender.wakes_at());
+        sender.on_feedback(&feedback, self.plane.clock.now);
+        self.plane.clock.calendar.schedule(plan.wakes[0], sender.wakes_at());
     }
 }

@@ -8,35 +8,38 @@ pub(crate) use check::check_indices;
 
 use crate::adaptive::{AdaptiveFlow, TfrcFlow};
 use crate::calendar::Calendar;
+use crate::clock::Clock;
+use crate::clock::{Sources, CENSUS_SOURCE, END_SOURCE, WARM_UP_SOURCE};
 use crate::control::ControlPlane;
 use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
+use crate::data_plane::{DataPlane, ForwardingTables, NodeStages};
 use crate::event_free_hops::EventFreeHops;
+use crate::handshakes::Handshakes;
 use crate::histogram::Pool;
-use crate::link::Link;
+use crate::hosts::Hosts;
+use crate::hosts::{FlowAgents, FlowPlan};
+use crate::measurements::{Baseline, Measurements};
 use crate::media::MediaFlow;
 use crate::mpls::Tables;
-use crate::network::{Agent, Measure, Network};
+use crate::network::{Agent, Flow, Measure, Network};
 use crate::observer::Observer;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
+use crate::ports::Ports;
 use crate::prefetch::PrefetchPipeline;
 use crate::probe::ProbeSampler;
 use crate::recovery::Recovery;
 use crate::route::{Edge, Fib, RouteSearch};
-use crate::simulation::{
-    Baseline, FlowAgents, FlowPlan, NearEnd, RunError, Simulation, Sources, CENSUS_SOURCE,
-    END_SOURCE, EVENTS_BETWEEN_STOP_CHECKS, WARM_UP_SOURCE,
-};
+use crate::simulation::RunLimits;
+use crate::simulation::{RunError, Simulation, EVENTS_BETWEEN_STOP_CHECKS};
 use crate::static_routes::StaticRoutes;
 use crate::transfers::Workloads;
 use link::{build_link, build_near_end};
 use std::sync::Arc;
 use trunkline_agent::udp::{Arrivals, UdpConfig};
 use trunkline_agent::{tcp, udp};
-use trunkline_packet::{flag, Arena, Ecn};
+use trunkline_packet::{flag, Arena, Cause, Ecn};
 use trunkline_units::{RandomStream, Span, Time, NEVER};
-
-type NearEnds = Vec<Option<Box<NearEnd>>>;
 
 /// Bytes of a typical packet, to guess how often a loaded link has an event.
 const TYPICAL_BYTES: u128 = 600;
@@ -50,7 +53,8 @@ impl<O: Observer> Simulation<O> {
         check_indices(network)?;
         let mut simulation = Self::new_unarmed(network, seed, observer, initial_routes(network))?;
         simulation.arm(network);
-        simulation.find_event_free_hops(network, O::ACTIVE);
+        let Hosts { flows, plane, .. } = &mut simulation.hosts;
+        plane.find_event_free_hops(network, flows, O::ACTIVE);
         Ok(simulation)
     }
 
@@ -65,82 +69,82 @@ impl<O: Observer> Simulation<O> {
         observer: O,
         fib: Fib,
     ) -> Result<Self, RunError> {
-        let (mut links, near_ends) = build_links(network, seed)?;
         let recovery = Recovery::new(network, seed);
-        let processors = crate::processing::processors_of(network);
-        let mut agents = AgentArrays::default();
         let control = ControlPlane::new(network, &recovery.lines, seed);
+        let stages = NodeStages {
+            processors: crate::processing::processors_of(network),
+            late_packets: crate::reordering::late_packets_of(network, seed),
+        };
         let of_control = control.as_ref().map_or(0, |control| control.sources());
-        let late_packets = crate::reordering::late_packets_of(network, seed);
-        let of_stages = (processors.len() + late_packets.len()) as u32;
-        let of_each = [recovery.sources(), of_control, of_stages];
-        let sources = number_sources(network, of_each);
-        let untimed_before = event_free_before(network, of_each);
-        if untimed_before > 0 && !O::ACTIVE {
-            links.iter_mut().for_each(Link::let_port_lag);
-        }
-        let flows = agents.add_all(network, seed, &sources);
+        let clock = new_clock(network, [recovery.sources(), of_control, stages.sources()]);
+        let mut agents = AgentArrays::default();
+        let flows = agents.add_all(network, seed, &clock.sources);
         let workloads = Workloads::new(network, &flows, &fib, seed, agents.senders.len() as u32);
-        Ok(Self {
-            now: 0,
-            calendar: new_calendar(network, &sources),
-            sources,
-            links,
-            capacity: network.links.iter().map(|link| link.rate_bit_s).collect(),
-            near_ends,
-            link_from: network.links.iter().map(|link| link.from).collect(),
-            tables: Tables::new(network, seed),
-            static_routes: static_routes_of(network, &end_nodes(network)),
-            fib,
+        let plane = DataPlane {
+            ports: build_ports(network, seed, clock.untimed_before > 0 && !O::ACTIVE)?,
+            clock,
+            tables: ForwardingTables {
+                mpls: Tables::new(network, seed),
+                static_routes: static_routes_of(network, &end_nodes(network)),
+                fib,
+            },
             arena: Arena::new(agents.with_ack_details),
-            totals: vec![Totals::default(); flows.len()],
-            delays: vec![DelayStatistics::default(); flows.len()],
+            stages,
+            event_free: EventFreeHops::default(),
+            region: Region::default(),
+            measured: new_measurements(network),
+            notices: Vec::new(),
+            notices_all_losses: network.signalling.is_some(),
+            observer,
+        };
+        let hosts = Hosts {
             flows,
             senders: agents.senders,
             receivers: agents.receivers,
-            handshakes: Vec::new(),
-            fresh_handshakes: new_handshakes(network),
+            handshakes: Handshakes { open: Vec::new(), fresh: new_handshakes(network) },
             datagrams: agents.datagrams,
             adaptive_flows: agents.adaptive_flows,
             streams: agents.streams,
             workloads,
-            pool: Pool::default(),
-            drops: Drops::default(),
-            marks: CongestionMarks::default(),
             echoes: crate::echo::echo_senders(network),
-            path_accounts: PathAccounts::new(&network.paths),
-            delivered_marks: network.run.delivered_marks.then(Box::default),
-            processors,
-            late_packets,
-            sampler: ProbeSampler::new(&network.probes),
+            plane,
+        };
+        Ok(Self {
+            limits: RunLimits {
+                end: network.run.duration_ns,
+                next_question: EVENTS_BETWEEN_STOP_CHECKS,
+                events_per_instant: network.run.events_per_instant,
+                node_names: network.nodes.iter().map(|node| node.name.clone()).collect(),
+            },
             recovery,
             control,
-            region: Region::default(),
-            ahead: EventFreeHops::default(),
-            untimed_before,
-            census: Vec::new(),
-            end: network.run.duration_ns,
+            sampler: ProbeSampler::new(&network.probes),
             lookahead: PrefetchPipeline::new(network.links.len()),
-            observer,
-            at_warm_up: Baseline::default(),
-            events: 0,
-            next_question: EVENTS_BETWEEN_STOP_CHECKS,
-            events_per_instant: network.run.events_per_instant,
-            node_names: network.nodes.iter().map(|node| node.name.clone()).collect(),
+            census: Vec::new(),
+            hosts,
         })
     }
 
     /// Schedules the first event of every source that has one here.
     pub(crate) fn arm(&mut self, network: &Network) {
-        self.calendar.schedule(END_SOURCE, network.run.duration_ns);
-        self.calendar.schedule(WARM_UP_SOURCE, network.run.warmup_ns);
+        let calendar = &mut self.hosts.plane.clock.calendar;
+        calendar.schedule(END_SOURCE, network.run.duration_ns);
+        calendar.schedule(WARM_UP_SOURCE, network.run.warmup_ns);
         self.arm_census();
         self.arm_recovery();
         self.arm_control();
-        self.arm_probes();
-        for (index, plan) in self.flows.iter().enumerate() {
+        self.sampler.arm(&mut self.hosts.plane.clock);
+        self.hosts.arm();
+    }
+}
+
+impl<O: Observer> Hosts<O> {
+    /// Schedules the start of each flow whose source is here.
+    fn arm(&mut self) {
+        let plane = &mut self.plane;
+        for (flow, plan) in (0..).zip(&self.flows) {
             // To take out one of many that begin at one instant is a search.
-            if !self.region.owns(plan.src) {
+            if !plane.region.owns(plan.src) {
                 continue;
             }
             let first = match plan.agents {
@@ -151,23 +155,33 @@ impl<O: Observer> Simulation<O> {
             };
             // One whose start was put off beyond its stop never begins.
             if first < plan.stop {
-                self.calendar.schedule(self.sources.senders + index as u32, first);
+                plane.clock.calendar.schedule(plane.clock.sources.senders + flow, first);
             }
         }
     }
 }
 
-/// The links of a network, and the parts at their near ends.
-fn build_links(network: &Network, seed: u64) -> Result<(Vec<Link>, NearEnds), RunError> {
+/// The links of a network with their ports; `lag`: ports with classes may choose late.
+fn build_ports(network: &Network, seed: u64, lag: bool) -> Result<Ports, RunError> {
     let (mut links, mut near_ends) = (Vec::new(), Vec::new());
     for link in &network.links {
         let mut built = build_link(network, link, seed)?;
         let near_end = build_near_end(network, link, seed)?;
         built.has_near_end = near_end.is_some();
+        if lag {
+            built.let_port_lag();
+        }
         links.push(built);
         near_ends.push(near_end);
     }
-    Ok((links, near_ends))
+    Ok(Ports {
+        capacity: network.links.iter().map(|link| link.rate_bit_s).collect(),
+        near_ends,
+        from: network.links.iter().map(|link| link.from).collect(),
+        refusals: vec![Cause::TooBig; links.len()],
+        forgone: vec![0; links.len()],
+        links,
+    })
 }
 
 /// The routes of a network to its ends, before anything fails.
@@ -249,63 +263,53 @@ impl AgentArrays {
         FlowAgents::Adaptive(self.adaptive_flows.len() as u32 - 1)
     }
 
-    fn add(
-        &mut self,
-        flow: &crate::network::Flow,
-        (duration, seed): (Time, u64),
-        ends: &[u32],
-    ) -> FlowPlan {
-        let element = format!("flows[{}]", flow.name);
-        let start = flow.start_ns + start_delay(flow.start_jitter_ns, seed, &element);
-        let mut exact = false;
-        let (agents, overhead, ecn) = match &*flow.agent {
+    /// Makes the agents of a flow, which starts at `start` at the earliest.
+    fn add_agents(&mut self, flow: &Flow, start: Time, duration: Time) -> FlowAgents {
+        match &*flow.agent {
             Agent::Tcp(config) => {
                 self.with_ack_details |= config.uses_sack() || config.linux;
-                exact = config.congestion.needs_exact_echo();
-                let ecn = match config.ecn {
-                    true if config.congestion.counts_marks() => Ecn::Ect1,
-                    true => Ecn::Ect0,
-                    false => Ecn::NotCapable,
-                };
-                let agents = if flow.transfers.is_some() {
+                if flow.transfers.is_some() {
                     self.workloads += 1;
-                    FlowAgents::Transfers(self.workloads - 1)
-                } else {
-                    self.senders.push(tcp::Sender::new(config));
-                    self.receivers.push(tcp::Receiver::new(config));
-                    FlowAgents::Tcp(self.senders.len() as u32 - 1)
-                };
-                (agents, config.ack_bytes, ecn)
-            }
-            Agent::Udp(config @ UdpConfig { arrivals: Arrivals::Tfrc { max_bit_s }, .. }) => {
-                let bytes = config.size.mean() as u16;
-                let session = TfrcFlow {
-                    sender: udp::TfrcSender::new(bytes, *max_bit_s, start),
-                    receiver: udp::TfrcReceiver::new(bytes),
-                    bytes,
-                };
-                let agents = self.add_adaptive(AdaptiveFlow::Tfrc(session));
-                (agents, config.header_bytes, Ecn::NotCapable)
-            }
-            Agent::Udp(config @ UdpConfig { arrivals: Arrivals::Media(media), .. }) => {
-                let bytes = config.size.mean() as u16;
-                let session = MediaFlow::new(media, config.rate_bit_s, bytes, start);
-                let agents = self.add_adaptive(AdaptiveFlow::Media(Box::new(session)));
-                let ecn = if media.ecn { Ecn::Ect0 } else { Ecn::NotCapable };
-                (agents, config.header_bytes, ecn)
+                    return FlowAgents::Transfers(self.workloads - 1);
+                }
+                self.senders.push(tcp::Sender::new(config));
+                self.receivers.push(tcp::Receiver::new(config));
+                FlowAgents::Tcp(self.senders.len() as u32 - 1)
             }
             Agent::Udp(config) => {
-                self.datagrams.push(udp::Source::new(config, start, duration));
-                (
-                    FlowAgents::Udp(self.datagrams.len() as u32 - 1),
-                    config.header_bytes,
-                    Ecn::NotCapable,
-                )
+                let bytes = config.size.mean() as u16;
+                match &config.arrivals {
+                    Arrivals::Tfrc { max_bit_s } => {
+                        self.add_adaptive(AdaptiveFlow::Tfrc(TfrcFlow {
+                            sender: udp::TfrcSender::new(bytes, *max_bit_s, start),
+                            receiver: udp::TfrcReceiver::new(bytes),
+                            bytes,
+                        }))
+                    }
+                    Arrivals::Media(media) => {
+                        let session = MediaFlow::new(media, config.rate_bit_s, bytes, start);
+                        self.add_adaptive(AdaptiveFlow::Media(Box::new(session)))
+                    }
+                    _ => {
+                        self.datagrams.push(udp::Source::new(config, start, duration));
+                        FlowAgents::Udp(self.datagrams.len() as u32 - 1)
+                    }
+                }
             }
-            Agent::Control(config) => {
+            Agent::Control(_) => {
                 self.protocols += 1;
-                (FlowAgents::Control(self.protocols - 1), config.header_bytes, Ecn::NotCapable)
+                FlowAgents::Control(self.protocols - 1)
             }
+        }
+    }
+
+    fn add(&mut self, flow: &Flow, (duration, seed): (Time, u64), ends: &[u32]) -> FlowPlan {
+        let element = format!("flows[{}]", flow.name);
+        let start = flow.start_ns + start_delay(flow.start_jitter_ns, seed, &element);
+        let agents = self.add_agents(flow, start, duration);
+        let tcp = match &*flow.agent {
+            Agent::Tcp(config) => Some(config),
+            Agent::Udp(_) | Agent::Control(_) => None,
         };
         self.streams.push(RandomStream::new(seed, &element, "agent"));
         let column = |node| ends.partition_point(|&end| end < node) as u32;
@@ -319,23 +323,56 @@ impl AgentArrays {
             fec_reverse: flow.fec_reverse,
             dscp: flow.dscp,
             ttl: flow.ttl,
-            ecn,
-            all_capable: exact,
-            header_bytes: overhead as u16,
+            ecn: ecn_of(&flow.agent),
+            all_capable: tcp.is_some_and(|config| config.congestion.needs_exact_echo()),
+            header_bytes: header_bytes_of(&flow.agent) as u16,
             start,
             stop: flow.stop_ns.unwrap_or(NEVER),
             stream: self.streams.len() as u32 - 1,
             connection: 0,
-            mark: match &*flow.agent {
-                Agent::Tcp(config) if config.connect => flag::SETUP,
-                _ => 0,
-            },
+            mark: if tcp.is_some_and(|config| config.connect) { flag::SETUP } else { 0 },
             late_from: match agents {
                 FlowAgents::Adaptive(_) => 0,
                 _ => late_threshold(flow),
             },
             wakes: [0; 2],
         }
+    }
+}
+
+/// The ECN field of a flow's data.
+fn ecn_of(agent: &Agent) -> Ecn {
+    match agent {
+        Agent::Tcp(config) if config.ecn => match config.congestion.counts_marks() {
+            true => Ecn::Ect1,
+            false => Ecn::Ect0,
+        },
+        Agent::Udp(UdpConfig { arrivals: Arrivals::Media(media), .. }) if media.ecn => Ecn::Ect0,
+        _ => Ecn::NotCapable,
+    }
+}
+
+/// Bytes of an acknowledgement, or of a datagram's headers.
+fn header_bytes_of(agent: &Agent) -> u32 {
+    match agent {
+        Agent::Tcp(config) => config.ack_bytes,
+        Agent::Udp(config) => config.header_bytes,
+        Agent::Control(config) => config.header_bytes,
+    }
+}
+
+/// Nothing counted.
+fn new_measurements(network: &Network) -> Measurements {
+    Measurements {
+        totals: vec![Totals::default(); network.flows.len()],
+        delays: vec![DelayStatistics::default(); network.flows.len()],
+        pool: Pool::default(),
+        drops: Drops::default(),
+        marks: CongestionMarks::default(),
+        path_accounts: PathAccounts::new(&network.paths),
+        delivered_marks: network.run.delivered_marks.then(Box::default),
+        watched_delays: crate::probe::watched_delays(&network.probes),
+        at_warm_up: Baseline::default(),
     }
 }
 
@@ -356,7 +393,7 @@ fn new_handshakes(network: &Network) -> Vec<Option<Arc<tcp::Handshake>>> {
     fresh
 }
 
-fn late_threshold(flow: &crate::network::Flow) -> Span {
+fn late_threshold(flow: &Flow) -> Span {
     match (&flow.call, &flow.echo) {
         (_, Some(_)) => 0,
         (Some(call), None) => call.playout_ns + 1,
@@ -373,23 +410,35 @@ fn start_delay(below: Span, seed: u64, element: &str) -> Time {
 
 fn number_sources(network: &Network, of_each: [u32; 3]) -> Sources {
     let (links, flows) = (network.links.len() as u32, network.flows.len() as u32);
-    let [of_recovery, of_control, of_processors] = of_each;
+    let [of_recovery, of_control, of_stages] = of_each;
     let recovery = CENSUS_SOURCE + 1;
     let control = recovery + of_recovery;
-    let processors = control + of_control;
-    let probes = processors + of_processors;
+    let stages = control + of_control;
+    let probes = stages + of_stages;
     let transmitters = probes + network.probes.len() as u32;
     let arrivals = transmitters + links;
     let senders = arrivals + links;
     Sources {
         recovery,
         control,
-        processors,
+        stages,
         probes,
         transmitters,
         arrivals,
         senders,
         receivers: senders + flows,
+    }
+}
+
+/// At the start, with nothing due; `of_each`: sources of recovery, of control and of stages.
+fn new_clock(network: &Network, of_each: [u32; 3]) -> Clock {
+    let sources = number_sources(network, of_each);
+    Clock {
+        now: 0,
+        calendar: new_calendar(network, &sources),
+        sources,
+        events: 0,
+        untimed_before: event_free_before(network, of_each),
     }
 }
 

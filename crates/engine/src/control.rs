@@ -3,12 +3,13 @@
 //! A message is a packet of its protocol's flow, on the link its node chose; it waits, is lost and
 //! is counted like any other. The protocol has it when the packet arrives at the link's far end.
 
+use crate::data_plane::PacketNotice;
 use crate::mpls::Tables;
 use crate::network::Network;
 use crate::observer::{Event, Observer};
 use crate::recovery::TimelineEvent;
 use crate::route::Fib;
-use crate::simulation::{FlowAgents, Simulation};
+use crate::simulation::Simulation;
 use crate::tables::Table;
 use std::collections::BTreeMap;
 use trunkline_control::ldp::Ldp;
@@ -179,7 +180,7 @@ struct SimulatedPlane<'a, O> {
 
 impl<O: Observer> NetworkPlane for SimulatedPlane<'_, O> {
     fn now(&self) -> Time {
-        self.simulation.now
+        self.simulation.hosts.plane.clock.now
     }
 
     fn send(&mut self, link: u32, message: OutgoingMessage) {
@@ -191,46 +192,52 @@ impl<O: Observer> NetworkPlane for SimulatedPlane<'_, O> {
     }
 
     fn install(&mut self, entry: ForwardingEntry) -> u32 {
-        self.simulation.tables.add_entry(entry)
+        self.simulation.hosts.plane.tables.mpls.add_entry(entry)
     }
 
     fn install_set(&mut self, entries: &[u32]) -> u32 {
-        self.simulation.tables.add_set(entries)
+        self.simulation.hosts.plane.tables.mpls.add_set(entries)
     }
 
     fn withdraw(&mut self, entry: u32) {
-        self.simulation.tables.free_entry(entry);
+        self.simulation.hosts.plane.tables.mpls.free_entry(entry);
     }
 
     fn bind_label(&mut self, node: u32, label: u32, entry: Option<u32>) {
-        self.simulation.tables.bind_label(node, label, entry);
+        self.simulation.hosts.plane.tables.mpls.bind_label(node, label, entry);
     }
 
     fn bind_class(&mut self, node: u32, fec: u16, dscps: &[u8], entry: Option<u32>) {
-        self.simulation.tables.bind_class(node, fec, dscps, entry);
+        self.simulation.hosts.plane.tables.mpls.bind_class(node, fec, dscps, entry);
     }
 
     fn set_routes(&mut self, node: u32, destination: u32, links: &[u32]) {
-        let chosen =
-            self.simulation.static_routes.as_mut().map(|all| all.find(node, destination, links));
+        let chosen = self
+            .simulation
+            .hosts
+            .plane
+            .tables
+            .static_routes
+            .as_mut()
+            .map(|all| all.find(node, destination, links));
         let used = chosen.as_deref().unwrap_or(links);
-        Fib::set(&mut self.simulation.fib, node, destination, used);
-        let (at, link) = (self.simulation.now, used.first().copied());
+        Fib::set(&mut self.simulation.hosts.plane.tables.fib, node, destination, used);
+        let (at, link) = (self.simulation.hosts.plane.clock.now, used.first().copied());
         // Labels of segments follow the IGP (RFC 8402 section 3.1).
-        let to = |link: &u32| (*link, self.simulation.links[*link as usize].to);
+        let to = |link: &u32| (*link, self.simulation.hosts.plane.ports.links[*link as usize].to);
         let routes: Vec<(u32, u32)> = links.iter().map(to).collect();
-        self.simulation.tables.follow(node, destination, &routes);
+        self.simulation.hosts.plane.tables.mpls.follow(node, destination, &routes);
         self.simulation.recovery.route(at, node, destination, link);
         self.notify_protocols(ProtocolNotice::Routes { node });
     }
 
     fn routes(&self, node: u32, destination: u32) -> Vec<u32> {
-        let fib = &self.simulation.fib;
+        let fib = &self.simulation.hosts.plane.tables.fib;
         fib.links(fib.next(node, destination))
     }
 
     fn path_bytes(&self, path: u32) -> u64 {
-        Tables::bytes_of(&self.simulation.tables, path)
+        Tables::bytes_of(&self.simulation.hosts.plane.tables.mpls, path)
     }
 
     fn record_routing_event(
@@ -249,7 +256,7 @@ impl<O: Observer> NetworkPlane for SimulatedPlane<'_, O> {
             control::RoutingEvent::SessionDown => TimelineEvent::SessionDown,
             control::RoutingEvent::Relabelled => TimelineEvent::Relabelled,
         };
-        self.simulation.recovery.mark(self.simulation.now, moment, node, link);
+        self.simulation.recovery.mark(self.simulation.hosts.plane.clock.now, moment, node, link);
     }
 
     fn notify_protocols(&mut self, notice: ProtocolNotice) {
@@ -261,7 +268,7 @@ impl<O: Observer> NetworkPlane for SimulatedPlane<'_, O> {
     }
 
     fn record_labels(&mut self, row: LabelBinding) {
-        let at = self.simulation.now;
+        let at = self.simulation.hosts.plane.clock.now;
         if let Some(labels) =
             self.simulation.control.as_mut().and_then(|control| control.labels.as_mut())
         {
@@ -270,7 +277,7 @@ impl<O: Observer> NetworkPlane for SimulatedPlane<'_, O> {
     }
 
     fn record_row(&mut self, row: SignallingRow) {
-        let (at, flow) = (self.simulation.now, self.flow);
+        let (at, flow) = (self.simulation.hosts.plane.clock.now, self.flow);
         if let Some(control) = &mut self.simulation.control {
             control.rows.push((at, flow, row));
         }
@@ -316,25 +323,31 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A message has arrived at the far end of its link.
+    /// Takes the notices of packets: those of agents, then those of messages.
     #[cold]
     #[inline(never)]
-    pub(crate) fn deliver_message(&mut self, index: u32, id: PacketId) {
-        let (slot, link) = (self.arena[id].ack, self.arena[id].echo as u32);
-        self.arena.remove(id);
-        let message = self.control.as_mut().and_then(|control| control.take_message(slot));
-        if let Some(message) = message {
-            self.with_protocol(index, |protocol, plane| protocol.receive(link, message, plane));
+    pub(crate) fn settle_notices(&mut self) {
+        self.hosts.settle_notices();
+        for notice in std::mem::take(&mut self.hosts.plane.notices) {
+            match notice {
+                PacketNotice::Message(protocol, id) => self.deliver_message(protocol, id),
+                PacketNotice::Lost(message) => {
+                    if let Some(control) = &mut self.control {
+                        control.take_message(message.ack);
+                    }
+                }
+                PacketNotice::LeftHost(_) | PacketNotice::Copied(_) => {}
+            }
         }
     }
 
-    /// A message was lost.
-    pub(crate) fn lose_message(&mut self, id: PacketId) {
-        let (flow, slot) = (self.arena[id].flow, self.arena[id].ack);
-        if let (Some(control), FlowAgents::Control(_)) =
-            (&mut self.control, self.flows[flow as usize].agents)
-        {
-            control.take_message(slot);
+    /// A message has arrived at the far end of its link.
+    fn deliver_message(&mut self, index: u32, id: PacketId) {
+        let (slot, link) = (self.hosts.plane.arena[id].ack, self.hosts.plane.arena[id].echo as u32);
+        self.hosts.plane.arena.remove(id);
+        let message = self.control.as_mut().and_then(|control| control.take_message(slot));
+        if let Some(message) = message {
+            self.with_protocol(index, |protocol, plane| protocol.receive(link, message, plane));
         }
     }
 
@@ -351,11 +364,11 @@ impl<O: Observer> Simulation<O> {
         if let Some(control) = &mut self.control {
             control.protocols[index as usize] = Some(protocol);
         }
-        let source = self.sources.control + index;
+        let source = self.hosts.plane.clock.sources.control + index;
         if due == NEVER {
-            self.calendar.cancel(source);
-        } else if due != self.calendar.due(source) {
-            self.calendar.schedule(source, due.max(self.now));
+            self.hosts.plane.clock.calendar.cancel(source);
+        } else if due != self.hosts.plane.clock.calendar.due(source) {
+            self.hosts.plane.clock.calendar.schedule(source, due.max(self.hosts.plane.clock.now));
         }
         let notices = self.control.as_mut().map(|control| std::mem::take(&mut control.notices));
         for notice in notices.into_iter().flatten() {
@@ -365,10 +378,10 @@ impl<O: Observer> Simulation<O> {
 
     /// Sends a message to the far end of a link: over it, or by an entry into a path.
     fn send_message(&mut self, flow: u32, link: u32, entry: Option<u32>, message: OutgoingMessage) {
-        let first = entry.map_or(Some(link), |entry| self.tables.link_of(entry));
+        let first = entry.map_or(Some(link), |entry| self.hosts.plane.tables.mpls.link_of(entry));
         let Some(first) = first else { return };
         let bytes = message.header_bytes + message.octets.len() as u16;
-        let totals = &mut self.totals[flow as usize];
+        let totals = &mut self.hosts.plane.measured.totals[flow as usize];
         let number = totals.sent_packets as u32;
         totals.sent_packets += 1;
         totals.sent_bytes += u64::from(bytes);
@@ -388,18 +401,20 @@ impl<O: Observer> Simulation<O> {
             ));
         }
         let slot = control.store_message(message.message);
+        let plan = &self.hosts.flows[flow as usize];
+        let plane = &mut self.hosts.plane;
         // Every node is an end with signalling: its column is its index.
-        let to = self.links[link as usize].to;
-        let plan = self.flows[flow as usize];
-        let mut packet = Packet::new(flow, to, number, bytes, self.now);
+        let to = plane.ports.links[link as usize].to;
+        let mut packet = Packet::new(flow, to, number, bytes, plane.clock.now);
         (packet.ack, packet.echo) = (slot, u64::from(link));
         (packet.dscp, packet.ttl) = (plan.dscp, plan.ttl);
-        let id = self.arena.insert(packet);
-        let node = self.link_from[first as usize];
-        self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
+        let id = plane.arena.insert(packet);
+        let node = plane.ports.from[first as usize];
+        plane.observer.record(plane.clock.now, Event::Sent { node }, id, &plane.arena);
         match entry {
-            Some(entry) => self.output_labelled(node, entry, id),
-            None => self.output_message(link, id),
+            Some(entry) => plane.output_labelled(node, entry, id),
+            None => plane.output_message(link, id),
         }
+        self.settle_notices();
     }
 }

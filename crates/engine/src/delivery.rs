@@ -1,21 +1,27 @@
 //! Delivery: packets that reached the node they were for, and the agents that send.
 
+use crate::data_plane::PacketNotice;
+use crate::hosts::{FlowAgents, FlowPlan, Hosts};
 use crate::observer::{Event, Observer};
-use crate::simulation::{FlowAgents, FlowPlan, Simulation};
 use trunkline_agent::tcp::{Ack, AckFields};
 use trunkline_packet::arena::SackBlocks;
 use trunkline_packet::{flag, Ecn, Packet, PacketId};
 use trunkline_units::{Span, NEVER};
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer> Hosts<O> {
     /// A packet has reached the node it was for.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, node: u32, id: PacketId) {
-        self.observer.record(self.now, Event::Delivered { node }, id, &self.arena);
-        if self.delivered_marks.is_some() {
-            self.count_mark(id);
+        self.plane.observer.record(
+            self.plane.clock.now,
+            Event::Delivered { node },
+            id,
+            &self.plane.arena,
+        );
+        if self.plane.measured.delivered_marks.is_some() {
+            self.plane.measured.count_mark(&self.plane.arena[id]);
         }
-        let packet = &self.arena[id];
+        let packet = &self.plane.arena[id];
         if packet.is_reverse() {
             self.deliver_ack(id);
         } else {
@@ -23,28 +29,19 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Counts a delivered packet by its marks.
-    #[cold]
-    #[inline(never)]
-    fn count_mark(&mut self, id: PacketId) {
-        if let Some(marks) = &mut self.delivered_marks {
-            marks.count(&self.arena[id]);
-        }
-    }
-
     #[inline(always)]
     fn deliver_data(&mut self, id: PacketId) {
-        let packet = &self.arena[id];
+        let packet = &self.plane.arena[id];
         if packet.flags & flag::MARKED != 0 {
             return self.deliver_marked(id);
         }
         let flow = packet.flow;
-        let delay = self.count_data(id, flow);
+        let delay = self.plane.measured.count_data(&self.plane.arena[id], id, self.plane.clock.now);
         let plan = &self.flows[flow as usize];
         // A datagram in time needs no more of the plan, which is long.
         if let (FlowAgents::Udp(_), true) = (plan.agents, delay < plan.late_from) {
             self.count_datagram(id, flow, plan.header_bytes);
-            return self.arena.remove(id);
+            return self.plane.arena.remove(id);
         }
         let plan = *plan;
         self.take_data(id, &plan, delay);
@@ -53,61 +50,41 @@ impl<O: Observer> Simulation<O> {
     /// Data of a connection that is more than its flow.
     #[inline(never)]
     fn deliver_marked(&mut self, id: PacketId) {
-        let flow = self.arena[id].flow;
+        let flow = self.plane.arena[id].flow;
         let Some(plan) = self.plan_for_marked(id) else { return };
-        let delay = self.count_data(id, flow);
+        let delay = self.plane.measured.count_data(&self.plane.arena[id], id, self.plane.clock.now);
         self.take_data(id, &plan, delay);
         if let FlowAgents::Tcp(_) = plan.agents {
             self.after_marked_data(flow, &plan);
         }
     }
 
-    /// Counts data of a flow that has arrived, and measures its delay, which it returns.
-    #[inline(always)]
-    fn count_data(&mut self, id: PacketId, flow: u32) -> Span {
-        let now = self.now;
-        let packet = &self.arena[id];
-        let totals = &mut self.totals[flow as usize];
-        totals.delivered_packets += 1;
-        totals.delivered_bytes += u64::from(packet.ip_bytes);
-        if self.path_accounts.is_some() {
-            self.account_delivery(id);
-        }
-        let packet = &self.arena[id];
-        let delay = now - packet.sent_at;
-        self.delays[flow as usize].measure(packet, now, &mut self.pool);
-        if !self.sampler.watched.is_empty() {
-            self.note_delay(flow, delay);
-        }
-        delay
-    }
-
     /// Counts what a datagram carries.
     #[inline(always)]
     fn count_datagram(&mut self, id: PacketId, flow: u32, header_bytes: u16) {
-        let bytes = self.arena[id].ip_bytes.saturating_sub(header_bytes);
-        self.totals[flow as usize].datagram_bytes += u64::from(bytes);
+        let bytes = self.plane.arena[id].ip_bytes.saturating_sub(header_bytes);
+        self.plane.measured.totals[flow as usize].datagram_bytes += u64::from(bytes);
     }
 
     #[inline(always)]
     fn take_data(&mut self, id: PacketId, plan: &FlowPlan, delay: Span) {
-        let now = self.now;
-        let packet = &self.arena[id];
+        let now = self.plane.clock.now;
+        let packet = &self.plane.arena[id];
         let flow = packet.flow;
         let FlowAgents::Tcp(agent) = plan.agents else {
             if let FlowAgents::Control(protocol) = plan.agents {
-                return self.deliver_message(protocol, id);
+                return self.plane.notices.push(PacketNotice::Message(protocol, id));
             }
             self.count_datagram(id, flow, plan.header_bytes);
             if delay < plan.late_from {
-                return self.arena.remove(id);
+                return self.plane.arena.remove(id);
             }
             return self.handle_late_datagram(flow, plan, id);
         };
         let receiver = &mut self.receivers[agent as usize];
         let marked = packet.ecn() == Ecn::Ce;
         if marked {
-            self.marks.receive(flow);
+            self.plane.measured.marks.receive(flow);
         }
         let reduced = packet.flags & flag::CWR != 0;
         let pushed = packet.flags & flag::PUSH != 0;
@@ -118,29 +95,14 @@ impl<O: Observer> Simulation<O> {
         if reply {
             // The segment's slot carries the acknowledgement back.
             let fields = self.receivers[agent as usize].ack(now);
-            self.arena[id] = self.acknowledgement(flow, plan, &fields);
+            self.plane.arena[id] = self.acknowledgement(flow, plan, &fields);
             self.send_ack(plan.dst, id, agent);
         } else {
-            self.arena.remove(id);
+            self.plane.arena.remove(id);
         }
         let timer = self.receivers[agent as usize].timer();
         let source = plan.wakes[1];
-        if timer < self.calendar.due(source) {
-            self.calendar.schedule(source, timer);
-        }
-    }
-
-    /// Measures a data packet for its path, before its flow does.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn account_delivery(&mut self, id: PacketId) {
-        let packet = &self.arena[id];
-        let delays = &self.delays[packet.flow as usize];
-        let delay = self.now - packet.sent_at;
-        let (change, late) = (delays.delay_variation(delay), delays.is_late(packet));
-        if let Some(accounts) = &mut self.path_accounts {
-            accounts.deliver(id, delay, change, late, &mut self.pool);
-        }
+        self.plane.clock.bring_forward(source, timer);
     }
 
     /// An acknowledgement to send before the one for the segment that arrived.
@@ -154,7 +116,7 @@ impl<O: Observer> Simulation<O> {
         ack_fields: &AckFields,
     ) {
         let packet = self.acknowledgement(flow, &plan, ack_fields);
-        let id = self.arena.insert(packet);
+        let id = self.plane.arena.insert(packet);
         self.send_ack(plan.dst, id, agent);
     }
 
@@ -165,21 +127,18 @@ impl<O: Observer> Simulation<O> {
         plan: &FlowPlan,
         fields: &AckFields,
     ) -> Packet {
-        let totals = &mut self.totals[flow as usize];
+        let totals = &mut self.plane.measured.totals[flow as usize];
         let number = totals.acks_sent;
         totals.acks_sent += 1;
         let is_one = plan.mark & flag::CONNECTION == 0;
         let number = if is_one { number as u32 } else { plan.connection };
-        let mut ack = Packet::new(flow, plan.src_column, number, plan.header_bytes, self.now);
+        let mut ack = plan.reverse_packet(flow, number, plan.header_bytes, self.plane.clock.now);
         ack.ack = fields.ack;
         ack.echo = fields.echo;
-        ack.flags = flag::REVERSE | plan.mark | if fields.ece { flag::ECE } else { 0 };
+        ack.flags |= plan.mark | if fields.ece { flag::ECE } else { 0 };
         if plan.mark != 0 {
             self.count_entry(plan);
         }
-        ack.fec = plan.fec_reverse;
-        ack.dscp = plan.dscp;
-        ack.ttl = plan.ttl;
         if plan.all_capable {
             ack.set_ecn(plan.ecn);
             ack.flags |= self.mark_count_flags(plan);
@@ -197,21 +156,20 @@ impl<O: Observer> Simulation<O> {
 
     #[inline]
     fn send_ack(&mut self, node: u32, id: PacketId, agent: u32) {
-        if self.arena.keeps_details() {
+        if self.plane.arena.keeps_details() {
             let receiver = &self.receivers[agent as usize];
             let details = receiver.details();
-            self.arena.set_details(id, details);
+            self.plane.arena.set_details(id, details);
             if details.sack[0][1] != 0 {
-                self.arena[id].ip_bytes += receiver.option_bytes();
+                self.plane.arena[id].ip_bytes += receiver.option_bytes();
             }
         }
-        self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
-        self.originate(node, id);
+        self.send_stored(node, id);
     }
 
     #[inline(always)]
     fn deliver_ack(&mut self, id: PacketId) {
-        let packet = &self.arena[id];
+        let packet = &self.plane.arena[id];
         let flow = packet.flow;
         let mut ack = Ack {
             ack: packet.ack,
@@ -221,13 +179,13 @@ impl<O: Observer> Simulation<O> {
             sack: SackBlocks::default(),
             window: 0,
         };
-        if self.arena.keeps_details() {
-            let details = self.arena.details(id);
+        if self.plane.arena.keeps_details() {
+            let details = self.plane.arena.details(id);
             (ack.sack, ack.window) = (details.sack, details.window);
         }
         let marked = packet.flags & flag::MARKED != 0;
-        self.arena.remove(id);
-        self.totals[flow as usize].acks_delivered += 1;
+        self.plane.arena.remove(id);
+        self.plane.measured.totals[flow as usize].acks_delivered += 1;
         if marked {
             return self.take_marked_ack(flow, id, &ack);
         }
@@ -239,7 +197,7 @@ impl<O: Observer> Simulation<O> {
     #[inline(never)]
     fn take_marked_ack(&mut self, flow: u32, id: PacketId, ack: &Ack) {
         // The slot was freed, but no packet has been stored since.
-        let packet = self.arena[id];
+        let packet = self.plane.arena[id];
         let Some(plan) = self.plan_for_marked_ack(&packet) else { return };
         self.take_ack(flow, id, ack, &plan);
         if let FlowAgents::Tcp(_) = plan.agents {
@@ -251,31 +209,31 @@ impl<O: Observer> Simulation<O> {
     fn take_ack(&mut self, flow: u32, id: PacketId, ack: &Ack, plan: &FlowPlan) {
         let FlowAgents::Tcp(agent) = plan.agents else {
             // The slot was freed, but no packet has been stored since.
-            let reply = self.arena[id];
+            let reply = self.plane.arena[id];
             if let FlowAgents::Adaptive(_) = plan.agents {
                 return self.take_adaptive_report(&reply, ack.window);
             }
             return self.take_reply(&reply);
         };
         let random = &mut self.streams[plan.stream as usize];
-        self.senders[agent as usize].on_ack(ack, self.now, random);
+        self.senders[agent as usize].on_ack(ack, self.plane.clock.now, random);
         self.send_allowed_segments(flow, plan, agent);
     }
 
     /// Sends the segments that a TCP sender may send now, and sets its timer.
     #[inline(always)]
     pub(crate) fn send_allowed_segments(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
-        if self.now >= plan.stop {
-            self.senders[agent as usize].stop(self.now);
+        if self.plane.clock.now >= plan.stop {
+            self.senders[agent as usize].stop(self.plane.clock.now);
         }
         let limits_host_queue = self.senders[agent as usize].limits_host_queue();
         while !self.senders[agent as usize].is_idle() {
-            let Some(segment) = self.senders[agent as usize].next_segment(self.now) else { break };
+            let Some(segment) = self.senders[agent as usize].next_segment(self.plane.clock.now)
+            else {
+                break;
+            };
             let mut packet =
-                Packet::new(flow, plan.dst_column, segment.seq, segment.ip_bytes, self.now);
-            packet.fec = plan.fec;
-            packet.dscp = plan.dscp;
-            packet.ttl = plan.ttl;
+                plan.data_packet(flow, segment.seq, segment.ip_bytes, self.plane.clock.now);
             // RFC 3168 section 6.1.5: a retransmitted segment is not ECN-capable.
             let bare = segment.retransmission && !plan.all_capable;
             packet.set_ecn(if bare { Ecn::NotCapable } else { plan.ecn });
@@ -284,7 +242,7 @@ impl<O: Observer> Simulation<O> {
                 | if segment.retransmission { flag::RETRANSMISSION } else { 0 }
                 | if segment.cwr { flag::CWR } else { 0 }
                 | if segment.push { flag::PUSH } else { 0 };
-            let totals = &mut self.totals[flow as usize];
+            let totals = &mut self.plane.measured.totals[flow as usize];
             totals.sent_packets += 1;
             totals.sent_bytes += u64::from(segment.ip_bytes);
             if plan.mark != 0 {
@@ -298,22 +256,20 @@ impl<O: Observer> Simulation<O> {
         }
         let timer = self.senders[agent as usize].timer();
         let source = plan.wakes[0];
-        if timer < self.calendar.due(source) {
-            self.calendar.schedule(source, timer);
-        }
+        self.plane.clock.bring_forward(source, timer);
     }
 
     pub(crate) fn wake_sender(&mut self, flow: u32) {
         let plan = self.flows[flow as usize];
         match plan.agents {
-            FlowAgents::Tcp(agent) if self.now == plan.start && plan.connects() => {
+            FlowAgents::Tcp(agent) if self.plane.clock.now == plan.start && plan.connects() => {
                 self.connect(flow, &plan, agent);
             }
             FlowAgents::Tcp(agent)
-                if self.now == plan.start
+                if self.plane.clock.now == plan.start
                     && self.senders[agent as usize].counters().segments_sent == 0 =>
             {
-                self.senders[agent as usize].start(self.now);
+                self.senders[agent as usize].start(self.plane.clock.now);
                 self.send_allowed_segments(flow, &plan, agent);
             }
             FlowAgents::Tcp(agent) => self.serve_sender_timer(flow, &plan, agent),
@@ -331,30 +287,27 @@ impl<O: Observer> Simulation<O> {
             self.time_client(flow, plan, agent);
         }
         let sender = &mut self.senders[agent as usize];
-        if sender.timer() <= self.now {
-            sender.on_timer(self.now, &mut self.streams[plan.stream as usize]);
+        if sender.timer() <= self.plane.clock.now {
+            sender.on_timer(self.plane.clock.now, &mut self.streams[plan.stream as usize]);
         }
         self.send_allowed_segments(flow, plan, agent);
     }
 
     fn send_datagram(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
-        if self.now >= plan.stop {
+        if self.plane.clock.now >= plan.stop {
             return;
         }
         let random = &mut self.streams[plan.stream as usize];
         let source = &mut self.datagrams[agent as usize];
-        let bytes = source.take(self.now, random);
+        let bytes = source.take(self.plane.clock.now, random);
         let next = source.next_at();
-        let totals = &mut self.totals[flow as usize];
+        let totals = &mut self.plane.measured.totals[flow as usize];
         let number = totals.sent_packets;
         totals.sent_packets += 1;
         totals.sent_bytes += u64::from(bytes);
-        let mut packet = Packet::new(flow, plan.dst_column, number as u32, bytes, self.now);
-        packet.fec = plan.fec;
-        packet.dscp = plan.dscp;
-        packet.ttl = plan.ttl;
+        let packet = plan.data_packet(flow, number as u32, bytes, self.plane.clock.now);
         if next != NEVER {
-            self.calendar.schedule(self.sources.senders + flow, next);
+            self.plane.clock.calendar.schedule(self.plane.clock.sources.senders + flow, next);
         }
         self.send(plan.src, packet);
     }
@@ -376,10 +329,10 @@ impl<O: Observer> Simulation<O> {
             return;
         };
         let receiver = &mut self.receivers[agent as usize];
-        if receiver.timer() <= self.now && receiver.on_timer(self.now) {
-            let fields = receiver.ack(self.now);
+        if receiver.timer() <= self.plane.clock.now && receiver.on_timer(self.plane.clock.now) {
+            let fields = receiver.ack(self.plane.clock.now);
             let packet = self.acknowledgement(flow, plan, &fields);
-            let id = self.arena.insert(packet);
+            let id = self.plane.arena.insert(packet);
             self.send_ack(plan.dst, id, agent);
         }
         let mut timer = self.receivers[agent as usize].timer();
@@ -387,7 +340,7 @@ impl<O: Observer> Simulation<O> {
             timer = timer.min(self.time_server(flow, plan, agent));
         }
         if timer != NEVER {
-            self.calendar.schedule(plan.wakes[1], timer);
+            self.plane.clock.calendar.schedule(plan.wakes[1], timer);
         }
     }
 }

@@ -8,11 +8,11 @@
 use crate::counters::DelayStatistics;
 use crate::delay_columns::{self, DelayKind};
 use crate::histogram::Pool;
+use crate::hosts::{FlowAgents, FlowPlan, Hosts};
 use crate::network::{Echo, Network};
-use crate::observer::{Event, Observer};
-use crate::simulation::{AnySimulation, FlowAgents, FlowPlan, Simulation};
+use crate::observer::Observer;
 use crate::tables::Table;
-use trunkline_packet::{flag, Packet, PacketId};
+use trunkline_packet::{Packet, PacketId};
 use trunkline_units::Time;
 
 /// Measurements of an echo flow's sender.
@@ -68,7 +68,7 @@ impl EchoSender {
     }
 }
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer> Hosts<O> {
     fn echo_of(&mut self, flow: u32) -> Option<&mut EchoSender> {
         let index = self.echoes.binary_search_by_key(&flow, |sender| sender.flow).ok()?;
         Some(&mut self.echoes[index])
@@ -82,40 +82,35 @@ impl<O: Observer> Simulation<O> {
             return self.take_adaptive_datagram(flow, plan, agent, id);
         }
         let Some(Echo { reply_bytes, .. }) = self.echo_of(flow).map(|sender| sender.config) else {
-            self.totals[flow as usize].late_packets += 1;
-            self.arena.remove(id);
+            self.plane.measured.totals[flow as usize].late_packets += 1;
+            self.plane.arena.remove(id);
             return;
         };
-        let request = self.arena[id];
-        let totals = &mut self.totals[flow as usize];
+        let request = self.plane.arena[id];
+        let totals = &mut self.plane.measured.totals[flow as usize];
         let number = totals.acks_sent as u32;
         totals.acks_sent += 1;
         let bytes = reply_bytes as u16;
-        let mut reply = Packet::new(flow, plan.src_column, number, bytes, self.now);
+        let mut reply = plan.reverse_packet(flow, number, bytes, self.plane.clock.now);
         reply.ack = request.seq;
         reply.echo = request.sent_at;
-        reply.flags = flag::REVERSE;
-        reply.fec = plan.fec_reverse;
-        reply.dscp = plan.dscp;
-        reply.ttl = plan.ttl;
-        self.arena[id] = reply;
-        self.observer.record(self.now, Event::Sent { node: plan.dst }, id, &self.arena);
-        self.originate(plan.dst, id);
+        self.plane.arena[id] = reply;
+        self.send_stored(plan.dst, id);
     }
 
     /// A packet has returned to a flow that is not of TCP.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_reply(&mut self, reply: &Packet) {
-        let now = self.now;
+        let now = self.plane.clock.now;
         let index = self.echoes.binary_search_by_key(&reply.flow, |sender| sender.flow);
         if let Ok(index) = index {
-            self.echoes[index].measure_reply(reply, now, &mut self.pool);
+            self.echoes[index].measure_reply(reply, now, &mut self.plane.measured.pool);
         }
     }
 }
 
-impl AnySimulation {
+impl<O: Observer> Hosts<O> {
     /// The measurements of echo flows.
     pub(crate) fn echo_table(&self) -> Table {
         let ints = |value: fn(&EchoSender) -> u64| {
@@ -123,7 +118,10 @@ impl AnySimulation {
         };
         let back = self.echoes.iter().map(|sender| {
             let flow = sender.flow as usize;
-            let (now, before) = (&self.totals[flow], self.at_warm_up.flow(flow).totals);
+            let (now, before) = (
+                &self.plane.measured.totals[flow],
+                self.plane.measured.at_warm_up.flow(flow).totals,
+            );
             [now.acks_sent - before.acks_sent, now.acks_dropped - before.acks_dropped]
         });
         let table = Table::new("echoes")
@@ -137,8 +135,12 @@ impl AnySimulation {
         let round_trips: Vec<&DelayStatistics> =
             self.echoes.iter().map(|sender| &sender.round_trip).collect();
         let backs: Vec<&DelayStatistics> = self.echoes.iter().map(|sender| &sender.back).collect();
-        let table =
-            delay_columns::add_columns_of(table, DelayKind::RoundTrip, &round_trips, &self.pool);
-        delay_columns::add_columns_of(table, DelayKind::Back, &backs, &self.pool)
+        let table = delay_columns::add_columns_of(
+            table,
+            DelayKind::RoundTrip,
+            &round_trips,
+            &self.plane.measured.pool,
+        );
+        delay_columns::add_columns_of(table, DelayKind::Back, &backs, &self.plane.measured.pool)
     }
 }

@@ -14,11 +14,12 @@
 //! Absent: ports with classes, AQMs, accounts or probes.
 
 use crate::classifier::OWN_COLUMN;
+use crate::data_plane::AnyDataPlane;
+use crate::hosts::{FlowAgents, FlowPlan};
 use crate::link::OnwardHop;
 use crate::mpls::NextHop;
 use crate::network::{Measure, Network};
 use crate::route::{LOCAL_DELIVERY, UNREACHABLE};
-use crate::simulation::{AnySimulation, FlowAgents};
 use trunkline_packet::Packet;
 use trunkline_units::Time;
 
@@ -65,40 +66,42 @@ impl PacketPaths {
     }
 }
 
-impl AnySimulation {
+impl AnyDataPlane {
     /// Finds the hops that need no event, before the first event; none where each is `watched`.
-    pub(crate) fn find_event_free_hops(&mut self, network: &Network, watched: bool) {
+    pub(crate) fn find_event_free_hops(
+        &mut self,
+        network: &Network,
+        plans: &[FlowPlan],
+        watched: bool,
+    ) {
         let plain = network.links.iter().all(|it| it.conditioner.is_none() && it.ingress.is_none());
-        let watched = watched || self.path_accounts.is_some();
+        let watched = watched || self.measured.path_accounts.is_some();
         // Tables that change in time, and messages of routers, cannot be followed before the run.
-        let moving = self.recovery.sources() > 0 || network.signalling.is_some();
+        let recovers = self.clock.sources.control > self.clock.sources.recovery;
+        let moving = recovers || network.signalling.is_some();
         // Packets of several links wait for one processor.
         let slow = network.nodes.iter().any(|node| node.processing.is_some());
-        let shared = self.tables.chooser.is_on();
+        let shared = self.tables.mpls.chooser.is_on();
         if watched || !plain || moving || slow || shared {
             return;
         }
-        let mut paths = PacketPaths::new(self.links.len());
-        for plan in &self.flows {
-            let mut data = Packet::new(0, plan.dst_column, 0, 0, 0);
-            (data.fec, data.dscp, data.ttl) = (plan.fec, plan.dscp, plan.ttl);
-            self.trace_paths(plan.src, data, &mut paths);
+        let mut paths = PacketPaths::new(self.ports.links.len());
+        for plan in plans {
+            self.trace_paths(plan.src, plan.data_packet(0, 0, 0, 0), &mut paths);
             if !matches!(plan.agents, FlowAgents::Udp(_)) {
-                let mut ack = Packet::new(0, plan.src_column, 0, 0, 0);
-                (ack.fec, ack.dscp, ack.ttl) = (plan.fec_reverse, plan.dscp, plan.ttl);
-                self.trace_paths(plan.dst, ack, &mut paths);
+                self.trace_paths(plan.dst, plan.reverse_packet(0, 0, 0, 0), &mut paths);
             }
         }
         let mut fed_by = paths.fed_by;
-        for (index, link) in self.links.iter().enumerate() {
-            if !link.plain || self.near_ends[index].is_some() {
+        for (index, link) in self.ports.links.iter().enumerate() {
+            if !link.plain || self.ports.near_ends[index].is_some() {
                 fed_by[index] = MANY_FEEDERS;
             }
         }
         for probe in network.probes.iter().filter(|probe| watches_link(probe.measure)) {
             fed_by[probe.target as usize] = MANY_FEEDERS;
         }
-        for (index, link) in (0..).zip(&mut self.links) {
+        for (index, link) in (0..).zip(&mut self.ports.links) {
             // A link whose packets part keeps its events: a packet that waits for its event delays the
             // others.
             let next = &paths.next[index as usize];
@@ -108,7 +111,7 @@ impl AnySimulation {
                 link.onward = OnwardHop::EventFree;
             }
         }
-        self.ahead = EventFreeHops { fed_by, horizon: network.run.warmup_ns };
+        self.event_free = EventFreeHops { fed_by, horizon: network.run.warmup_ns };
     }
 
     /// Follows the packets of a flow from where they are sent.
@@ -116,7 +119,7 @@ impl AnySimulation {
         let (mut node, mut feeder) = (origin, MANY_FEEDERS);
         while let Some((link, _)) = self.next_link(node, &mut packet, feeder == MANY_FEEDERS) {
             paths.record_step(feeder, link);
-            (node, feeder) = (self.links[link as usize].to, link);
+            (node, feeder) = (self.ports.links[link as usize].to, link);
         }
         paths.record_step(feeder, NO_FEEDER);
     }
@@ -132,21 +135,21 @@ impl AnySimulation {
     ) -> Option<(u32, Option<u32>)> {
         let (mut counted, mut column) = (fresh, OWN_COLUMN);
         while !packet.labels.is_empty() {
-            match self.tables.switch(node, packet, counted).ok()? {
+            match self.tables.mpls.switch(node, packet, counted).ok()? {
                 NextHop::Link(link, _) => return Some((link, None)),
                 NextHop::Again(done, by) => (counted, column) = (done, by),
                 NextHop::Bridge(_) => return None,
             }
         }
-        let next = self.fib.next(node, packet.dst);
+        let next = self.tables.fib.next(node, packet.dst);
         if next == LOCAL_DELIVERY || !counted && packet.ttl <= 1 {
             return None;
         }
         packet.ttl -= u8::from(!counted);
         if packet.fec != 0 {
-            if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
+            if let Some(nhlfe) = self.tables.mpls.ftn(node, packet.fec, packet.dscp) {
                 let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
-                match self.tables.label(node, nhlfe, packet, dscp).ok()? {
+                match self.tables.mpls.label(node, nhlfe, packet, dscp).ok()? {
                     NextHop::Link(link, _) => return Some((link, Some(nhlfe))),
                     NextHop::Again(..) => {}
                     NextHop::Bridge(_) => return None,
@@ -160,12 +163,12 @@ impl AnySimulation {
     #[inline(never)]
     pub(crate) fn forward_without_event(&mut self, mut index: u32) {
         loop {
-            let link = &self.links[index as usize];
+            let link = &self.ports.links[index as usize];
             // One before it waits for its arrival: so does this.
             let alone = link.arriving() == 1;
             let next = if alone { self.offer_without_event(index) } else { return };
             let Some(next) = next else { return self.await_arrival(index) };
-            match self.links[next as usize].onward {
+            match self.ports.links[next as usize].onward {
                 OnwardHop::EventFree => index = next,
                 _ => return self.await_first(next),
             }
@@ -176,60 +179,63 @@ impl AnySimulation {
     /// of that port. None where it keeps its event.
     #[inline(always)]
     fn offer_without_event(&mut self, index: u32) -> Option<u32> {
-        let link = &self.links[index as usize];
+        let link = &self.ports.links[index as usize];
         let departure = *link.wire.get(link.forwarded);
         let (at, id, node) = (departure.at + link.delay, departure.packet, link.to);
-        if at >= self.ahead.horizon {
+        if at >= self.event_free.horizon {
             return None;
         }
         let mut packet = self.arena[id];
         let (next, path) = self.next_link(node, &mut packet, false)?;
-        if self.ahead.fed_by[next as usize] != index {
+        if self.event_free.fed_by[next as usize] != index {
             return None;
         }
-        if !self.links[next as usize].accept_ahead(at, id, packet.labelled_bytes()) {
+        if !self.ports.links[next as usize].accept_ahead(at, id, packet.labelled_bytes()) {
             return None;
         }
         if let Some(nhlfe) = path {
-            self.tables.count(nhlfe, &packet);
+            self.tables.mpls.count(nhlfe, &packet);
         }
         self.arena[id] = packet;
-        self.links[index as usize].forward();
-        self.events += 1;
+        self.ports.links[index as usize].forward();
+        self.clock.events += 1;
         Some(next)
     }
 
     /// Schedules the arrival of the first packet of a wire that waits for it.
     fn await_arrival(&mut self, index: u32) {
-        let link = &self.links[index as usize];
+        let link = &self.ports.links[index as usize];
         let due = link.wire.get(link.forwarded).at + link.delay;
-        self.calendar.schedule(self.sources.arrivals + index, due);
+        self.clock.schedule_arrival(index, due);
     }
 
     fn await_first(&mut self, index: u32) {
-        let link = &self.links[index as usize];
+        let link = &self.ports.links[index as usize];
         if link.wire.len() == 1 {
             let due = link.wire.get(link.wire.head()).at + link.delay;
-            self.calendar.schedule(self.sources.arrivals + index, due);
+            self.clock.schedule_arrival(index, due);
         }
     }
 
-    /// The warm-up is over: forwards the packets that waited for its end.
-    pub(crate) fn forward_at_warm_up_end(&mut self) {
-        self.ahead.horizon = self.end;
-        for index in 0..self.links.len() as u32 {
-            if self.links[index as usize].onward != OnwardHop::EventFree {
+    /// The warm-up is over: forwards the packets that waited for its end. Hops before `end` need no event.
+    pub(crate) fn forward_at_warm_up_end(&mut self, end: Time) {
+        self.event_free.horizon = end;
+        if self.clock.untimed_before > 0 {
+            self.clock.untimed_before = end;
+        }
+        for index in 0..self.ports.links.len() as u32 {
+            if self.ports.links[index as usize].onward != OnwardHop::EventFree {
                 continue;
             }
-            self.calendar.cancel(self.sources.arrivals + index);
-            while self.links[index as usize].arriving() > 0 {
+            self.clock.cancel_arrival(index);
+            while self.ports.links[index as usize].arriving() > 0 {
                 let Some(next) = self.offer_without_event(index) else { break };
-                match self.links[next as usize].onward {
+                match self.ports.links[next as usize].onward {
                     OnwardHop::EventFree => self.forward_without_event(next),
                     _ => self.await_first(next),
                 }
             }
-            if self.links[index as usize].arriving() > 0 {
+            if self.ports.links[index as usize].arriving() > 0 {
                 self.await_arrival(index);
             }
         }

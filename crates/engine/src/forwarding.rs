@@ -2,82 +2,95 @@
 
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::{DropKey, MarkKey};
+use crate::data_plane::{DataPlane, NextStep, PacketNotice};
 use crate::link::{Departure, OnwardHop, Port};
 use crate::mpls::NextHop;
 use crate::observer::{Event, Observer};
 use crate::queue::{QueueDecision, SizeAndMarks};
 use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
-use crate::simulation::Simulation;
-use trunkline_packet::{Cause, Ecn, Packet, PacketId};
+use trunkline_packet::{Cause, Ecn, PacketId};
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer> DataPlane<O> {
     /// The packet at the head of a wire reaches the far end.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, index: usize) {
-        let link = &mut self.links[index];
+    pub(crate) fn arrive(&mut self, index: usize) -> NextStep {
+        let link = &mut self.ports.links[index];
         if matches!(link.onward, OnwardHop::EventFree | OnwardHop::CatchesUp) {
             if link.onward == OnwardHop::EventFree {
-                link.arrive(self.now);
-            } else if link.is_behind(self.now) {
-                if let Some(until) = link.catch_up(self.now, self.untimed_before, &mut self.events)
+                link.arrive(self.clock.now);
+            } else if link.is_behind(self.clock.now) {
+                if let Some(until) =
+                    link.catch_up(self.clock.now, self.clock.untimed_before, &mut self.clock.events)
                 {
-                    self.calendar.schedule(self.sources.transmitters + index as u32, until);
+                    self.clock.schedule_transmitter(index as u32, until);
                 }
             }
         }
-        let Some(departure) = link.wire.pop() else { return };
+        let Some(departure) = link.wire.pop() else { return NextStep::Forwarded };
         if let Some(next) = link.wire.front() {
             // It is read at this link's next event, in about one transmission time.
             self.arena.prefetch(next.packet);
             let due = next.at + link.delay;
-            self.calendar.schedule_new(self.sources.arrivals + index as u32, due);
+            self.clock.schedule_new_arrival(index as u32, due);
         }
         let (to, id) = (link.to, departure.packet);
         // The flag lies in the line that is read anyway.
         if link.has_far_end {
             return self.meet_far_end(index, departure);
         }
-        self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena);
-        self.receive(to, id);
+        self.observer.record(
+            self.clock.now,
+            Event::Arrived { link: index as u32 },
+            id,
+            &self.arena,
+        );
+        self.receive(to, id)
     }
 
     /// A packet comes off a wire that may lose or reorder it, or with functions behind it.
     #[inline(never)]
-    fn meet_far_end(&mut self, index: usize, departure: Departure) {
-        let link = &mut self.links[index];
+    fn meet_far_end(&mut self, index: usize, departure: Departure) -> NextStep {
+        let link = &mut self.ports.links[index];
         let (to, id) = (link.to, departure.packet);
         if let Some(far_end) = &mut link.far_end {
             let lost = far_end.loss > 0.0 && far_end.random.uniform() < far_end.loss
                 || !far_end.scripted.is_empty() && far_end.loses(&self.arena[id]);
             if lost {
                 let place = Assignment::outside(departure.precedence());
-                return self.drop_packet(id, Cause::Corrupted, Some(index as u32), to, place);
+                self.drop_packet(id, Cause::Corrupted, Some(index as u32), to, place);
+                return NextStep::Forwarded;
             }
             if let Some(stage) = far_end.reorders {
                 if self.hold_late_packet(stage, departure) {
-                    return;
+                    return NextStep::Forwarded;
                 }
             }
         }
-        self.enter_far_end(index, departure);
+        self.enter_far_end(index, departure)
     }
 
     /// A packet that was not lost on its wire meets the functions at the far end.
-    pub(crate) fn enter_far_end(&mut self, index: usize, departure: Departure) {
-        let link = &mut self.links[index];
+    pub(crate) fn enter_far_end(&mut self, index: usize, departure: Departure) -> NextStep {
+        let link = &mut self.ports.links[index];
         let (to, id) = (link.to, departure.packet);
         let mut processor = None;
         if let Some(far_end) = &mut link.far_end {
             processor = far_end.processor;
             let packet = &mut self.arena[id];
             let conditioner = far_end.conditioner.as_mut();
-            let refused = conditioner.and_then(|part| part.condition(self.now, packet));
+            let refused = conditioner.and_then(|part| part.condition(self.clock.now, packet));
             if let Some(cause) = refused {
                 let place = Assignment::outside(departure.precedence());
-                return self.drop_packet(id, cause, Some(index as u32), to, place);
+                self.drop_packet(id, cause, Some(index as u32), to, place);
+                return NextStep::Forwarded;
             }
         }
-        self.observer.record(self.now, Event::Arrived { link: index as u32 }, id, &self.arena);
+        self.observer.record(
+            self.clock.now,
+            Event::Arrived { link: index as u32 },
+            id,
+            &self.arena,
+        );
         match processor {
             Some(processor) => self.process(processor, id),
             None => self.receive(to, id),
@@ -86,50 +99,65 @@ impl<O: Observer> Simulation<O> {
 
     /// A packet from a link is at `node`.
     #[inline(always)]
-    pub(crate) fn receive(&mut self, node: u32, id: PacketId) {
+    pub(crate) fn receive(&mut self, node: u32, id: PacketId) -> NextStep {
         let packet = &mut self.arena[id];
         if packet.labels.is_empty() {
             return self.receive_unlabelled(node, id, false, OWN_COLUMN);
         }
-        match self.tables.switch_to_link(node, packet) {
-            Some((link, row)) => self.output(link, row, OWN_COLUMN, id),
+        match self.tables.mpls.switch_to_link(node, packet) {
+            Some((link, row)) => {
+                self.output(link, row, OWN_COLUMN, id);
+                NextStep::Forwarded
+            }
             None => self.receive_labelled(node, id),
         }
     }
 
     /// The same of a packet whose label is not just changed or taken off.
     #[inline(never)]
-    fn receive_labelled(&mut self, node: u32, id: PacketId) {
+    fn receive_labelled(&mut self, node: u32, id: PacketId) -> NextStep {
         let packet = &mut self.arena[id];
         let mut counted = false;
         let mut column = OWN_COLUMN;
         while !packet.labels.is_empty() {
-            match self.tables.switch(node, packet, counted) {
-                Ok(NextHop::Link(link, row)) => return self.output(link, row, column, id),
-                Ok(NextHop::Again(done, by)) => (counted, column) = (done, by),
-                Ok(NextHop::Bridge(bridge)) => return self.send_both(bridge, node, id),
-                Err(cause) => return self.drop_at_node(id, cause, node),
+            match self.tables.mpls.switch(node, packet, counted) {
+                Ok(NextHop::Again(done, by)) => {
+                    (counted, column) = (done, by);
+                    continue;
+                }
+                Ok(NextHop::Link(link, row)) => self.output(link, row, column, id),
+                Ok(NextHop::Bridge(bridge)) => self.send_both(bridge, node, id),
+                Err(cause) => self.drop_at_node(id, cause, node),
             }
+            return NextStep::Forwarded;
         }
-        self.receive_unlabelled(node, id, counted, column);
+        self.receive_unlabelled(node, id, counted, column)
     }
 
     /// An unlabelled packet from a link is at `node`, which has perhaps `counted` its TTL down.
     #[inline(always)]
-    fn receive_unlabelled(&mut self, node: u32, id: PacketId, counted: bool, column: u8) {
+    fn receive_unlabelled(
+        &mut self,
+        node: u32,
+        id: PacketId,
+        counted: bool,
+        column: u8,
+    ) -> NextStep {
         let packet = &mut self.arena[id];
-        let next = self.fib.next(node, packet.dst);
+        let next = self.tables.fib.next(node, packet.dst);
         if next == LOCAL_DELIVERY {
-            return self.deliver(node, id);
+            return NextStep::Deliver { node, id };
         }
         if !counted {
             // RFC 1812 section 5.3.1: a router that would make the TTL zero discards the packet.
             if packet.ttl <= 1 {
-                return self.drop_at_node(id, Cause::TtlExpired, node);
+                self.drop_at_node(id, Cause::TtlExpired, node);
+                return NextStep::Forwarded;
             }
             packet.ttl -= 1;
         }
         self.route(node, id, next, column);
+        NextStep::Forwarded
     }
 
     /// Sends an unlabelled packet on from `node`: into a path if its class is bound to one here,
@@ -138,12 +166,12 @@ impl<O: Observer> Simulation<O> {
     fn route(&mut self, node: u32, id: PacketId, next: u32, column: u8) {
         let packet = &mut self.arena[id];
         if packet.fec != 0 {
-            if let Some(nhlfe) = self.tables.ftn(node, packet.fec, packet.dscp) {
+            if let Some(nhlfe) = self.tables.mpls.ftn(node, packet.fec, packet.dscp) {
                 let dscp = if column == OWN_COLUMN { packet.dscp } else { column };
-                match self.tables.enter(node, nhlfe, packet, dscp) {
+                match self.tables.mpls.enter(node, nhlfe, packet, dscp) {
                     Ok(NextHop::Link(link, row)) => {
-                        if self.path_accounts.is_some() {
-                            self.account_path(id, self.tables.path_of(nhlfe));
+                        if self.measured.path_accounts.is_some() {
+                            self.account_path(id, self.tables.mpls.path_of(nhlfe));
                         }
                         return self.output(link, row, OWN_COLUMN, id);
                     }
@@ -163,11 +191,11 @@ impl<O: Observer> Simulation<O> {
     #[cold]
     #[inline(never)]
     fn send_on_equal_cost_link(&mut self, node: u32, id: PacketId, next: u32, column: u8) {
-        let links = self.fib.shared(next);
+        let links = self.tables.fib.shared(next);
         if links.is_empty() {
             return self.drop_at_node(id, Cause::NoRoute, node);
         }
-        let link = links[self.tables.chooser.choose(node, &self.arena[id], links.len())];
+        let link = links[self.tables.mpls.chooser.choose(node, &self.arena[id], links.len())];
         self.output(link, NO_ROW, column, id);
     }
 
@@ -175,7 +203,9 @@ impl<O: Observer> Simulation<O> {
     #[cold]
     #[inline(never)]
     fn account_path(&mut self, id: PacketId, path: u32) {
-        if let (Some(accounts), false) = (&mut self.path_accounts, self.arena[id].is_reverse()) {
+        if let (Some(accounts), false) =
+            (&mut self.measured.path_accounts, self.arena[id].is_reverse())
+        {
             accounts.enter(id, path);
         }
     }
@@ -185,23 +215,23 @@ impl<O: Observer> Simulation<O> {
     #[inline(never)]
     fn send_both(&mut self, bridge: u32, node: u32, id: PacketId) {
         let original = self.arena[id];
-        let totals = &mut self.totals[original.flow as usize];
+        let totals = &mut self.measured.totals[original.flow as usize];
         if original.is_reverse() {
             totals.acks_copied += 1;
         } else {
             totals.copied_packets += 1;
         }
         if let Some(connection) = original.connection() {
-            self.workloads.enter(connection);
+            self.notices.push(PacketNotice::Copied(connection));
         }
         let details = self.arena.details(id);
         let copy = self.arena.insert(original);
         self.arena.set_details(copy, details);
-        self.observer.record(self.now, Event::Copied { node }, copy, &self.arena);
+        self.observer.record(self.clock.now, Event::Copied { node }, copy, &self.arena);
         for (leg, id) in [id, copy].into_iter().enumerate() {
-            match self.tables.enter_leg(bridge, leg, &mut self.arena[id]) {
+            match self.tables.mpls.enter_leg(bridge, leg, &mut self.arena[id]) {
                 Ok((link, row)) => {
-                    self.account_path(id, self.tables.path_of_leg(bridge, leg));
+                    self.account_path(id, self.tables.mpls.path_of_leg(bridge, leg));
                     self.output(link, row, OWN_COLUMN, id);
                 }
                 Err(cause) => self.drop_at_node(id, cause, node),
@@ -209,21 +239,15 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A fresh packet leaves its agent at `node`.
-    #[inline(always)]
-    pub(crate) fn send(&mut self, node: u32, packet: Packet) {
-        let id = self.arena.insert(packet);
-        self.observer.record(self.now, Event::Sent { node }, id, &self.arena);
-        self.originate(node, id);
-    }
-
+    /// A fresh packet is sent at `node`.
     #[inline]
-    pub(crate) fn originate(&mut self, node: u32, id: PacketId) {
-        let next = self.fib.next(node, self.arena[id].dst);
+    pub(crate) fn originate(&mut self, node: u32, id: PacketId) -> NextStep {
+        let next = self.tables.fib.next(node, self.arena[id].dst);
         if next == LOCAL_DELIVERY {
-            return self.deliver(node, id);
+            return NextStep::Deliver { node, id };
         }
         self.route(node, id, next, OWN_COLUMN);
+        NextStep::Forwarded
     }
 
     /// Offers a message to the port of the link it is for.
@@ -234,7 +258,7 @@ impl<O: Observer> Simulation<O> {
     /// Sends a message into a path by the entry of its first node.
     pub(crate) fn output_labelled(&mut self, node: u32, entry: u32, id: PacketId) {
         let packet = &mut self.arena[id];
-        match self.tables.label(node, entry, packet, packet.dscp) {
+        match self.tables.mpls.label(node, entry, packet, packet.dscp) {
             Ok(NextHop::Link(link, row)) => self.output(link, row, OWN_COLUMN, id),
             Ok(_) => self.drop_at_node(id, Cause::NoLabel, node),
             Err(cause) => self.drop_at_node(id, cause, node),
@@ -244,7 +268,7 @@ impl<O: Observer> Simulation<O> {
     /// Offers a packet to the port of a link, to be classified there by a row and a column.
     #[inline(always)]
     fn output(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
-        let link = &mut self.links[index as usize];
+        let link = &mut self.ports.links[index as usize];
         if link.is_bare() {
             return self.output_to_plain_port(index, id);
         }
@@ -257,17 +281,18 @@ impl<O: Observer> Simulation<O> {
     /// Offers a packet to a port with plain classes.
     #[inline(never)]
     fn output_to_plain_classes(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
-        let now = self.now;
+        let now = self.clock.now;
         let packet = &self.arena[id];
-        let link = &mut self.links[index as usize];
+        let link = &mut self.ports.links[index as usize];
         let size = packet.labelled_bytes();
         if size > link.mtu {
             return self.drop_before_port(id, index);
         }
-        let transmitter = self.sources.transmitters + index;
         if link.is_behind(now) {
-            if let Some(until) = link.catch_up(now, self.untimed_before, &mut self.events) {
-                self.calendar.schedule(transmitter, until);
+            if let Some(until) =
+                link.catch_up(now, self.clock.untimed_before, &mut self.clock.events)
+            {
+                self.clock.schedule_transmitter(index, until);
             }
         }
         let Port::Classful(port) = &mut link.port else { return };
@@ -275,20 +300,20 @@ impl<O: Observer> Simulation<O> {
         let size = SizeAndMarks::new(size + link.header, place.precedence, false);
         let rests = port.in_service.is_none();
         if !port.offer_plain(now, id, size, place.class) {
-            let node = self.link_from[index as usize];
+            let node = self.ports.from[index as usize];
             return self.drop_packet(id, Cause::QueueFull, Some(index), node, place);
         }
         if rests {
             let until = now + link.serializer.span(size.bytes());
-            if until >= self.untimed_before {
+            if until >= self.clock.untimed_before {
                 port.time_service();
-                return self.calendar.schedule(transmitter, until);
+                return self.clock.schedule_transmitter(index, until);
             }
             link.free_at = until;
-            self.events += 1;
+            self.clock.events += 1;
             link.wire.push(Departure::with_size(until, id, size));
             if link.wire.len() == 1 {
-                self.calendar.schedule_new(self.sources.arrivals + index, until + link.delay);
+                self.clock.schedule_new_arrival(index, until + link.delay);
             }
         }
     }
@@ -296,27 +321,27 @@ impl<O: Observer> Simulation<O> {
     /// Offers a packet to a port where only a full queue can hold it back.
     #[inline(always)]
     fn output_to_plain_port(&mut self, index: u32, id: PacketId) {
-        let link = &mut self.links[index as usize];
+        let link = &mut self.ports.links[index as usize];
         let size = self.arena[id].labelled_bytes();
         if size > link.mtu {
             return self.drop_before_port(id, index);
         }
-        if !link.has_room(self.now) {
+        if !link.has_room(self.clock.now) {
             return self.drop_at_full_queue(index, id);
         }
-        let starts = if O::ACTIVE { link.idle_from(self.now) } else { 0 };
-        let departs = link.enter_plain(self.now, id, size + link.header, 0);
+        let starts = if O::ACTIVE { link.idle_from(self.clock.now) } else { 0 };
+        let departs = link.enter_plain(self.clock.now, id, size + link.header, 0);
         let onward = link.onward;
         if onward == OnwardHop::Arrives {
             if link.wire.len() == 1 {
                 // Not pending: no packet was on the wire.
                 let due = departs + link.delay;
-                self.calendar.schedule_new(self.sources.arrivals + index, due);
+                self.clock.schedule_new_arrival(index, due);
             }
         } else {
             link.forget_departed();
         }
-        self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena);
+        self.observer.record(self.clock.now, Event::Queued { link: index }, id, &self.arena);
         let place = Assignment::default();
         self.observer.set_port_class(place.class, place.precedence);
         if O::ACTIVE {
@@ -331,9 +356,9 @@ impl<O: Observer> Simulation<O> {
     #[cold]
     #[inline(never)]
     fn drop_at_full_queue(&mut self, index: u32, id: PacketId) {
-        let link = &mut self.links[index as usize];
+        let link = &mut self.ports.links[index as usize];
         link.counters.refuse(self.arena[id].labelled_bytes() + link.header);
-        let node = self.link_from[index as usize];
+        let node = self.ports.from[index as usize];
         self.drop_packet(id, Cause::QueueFull, Some(index), node, Assignment::default());
     }
 
@@ -341,16 +366,16 @@ impl<O: Observer> Simulation<O> {
     #[inline(never)]
     fn output_to_full_port(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
         let packet = &mut self.arena[id];
-        let link = &mut self.links[index as usize];
+        let link = &mut self.ports.links[index as usize];
         let mut near_end = None;
         if link.has_near_end {
-            near_end = self.near_ends[index as usize].as_deref_mut();
+            near_end = self.ports.near_ends[index as usize].as_deref_mut();
         }
         let mut place = Assignment::default();
         if let Some(near_end) = &mut near_end {
             if let Some(conditioner) = &mut near_end.conditioner {
-                if let Some(cause) = conditioner.condition(self.now, packet) {
-                    let node = self.link_from[index as usize];
+                if let Some(cause) = conditioner.condition(self.clock.now, packet) {
+                    let node = self.ports.from[index as usize];
                     let place = Assignment::outside(place.precedence);
                     return self.drop_packet(id, cause, Some(index), node, place);
                 }
@@ -367,12 +392,14 @@ impl<O: Observer> Simulation<O> {
         // A label hides the ECN field: Linux and most LSRs drop the packets that they would mark.
         let capable = match packet.labels.is_empty() {
             true => packet.ecn() != Ecn::NotCapable,
-            false => link.marks_labelled && self.tables.congestion.can_mark(packet),
+            false => link.marks_labelled && self.tables.mpls.congestion.can_mark(packet),
         };
         let classful = matches!(link.port, Port::Classful(_));
-        if classful && link.is_behind(self.now) {
-            if let Some(until) = link.catch_up(self.now, self.untimed_before, &mut self.events) {
-                self.calendar.schedule(self.sources.transmitters + index, until);
+        if classful && link.is_behind(self.clock.now) {
+            if let Some(until) =
+                link.catch_up(self.clock.now, self.clock.untimed_before, &mut self.clock.events)
+            {
+                self.clock.schedule_transmitter(index, until);
             }
         }
         let (mut starts, mut passes) = (None, false);
@@ -381,18 +408,18 @@ impl<O: Observer> Simulation<O> {
             passes = port.pass(id, bytes, place);
             match passes {
                 true => QueueDecision::Queued { mark: false },
-                false => port.offer(self.now, (id, packet), bytes, place, capable),
+                false => port.offer(self.clock.now, (id, packet), bytes, place, capable),
             }
         } else {
             if O::ACTIVE {
-                starts = Some(link.idle_from(self.now));
+                starts = Some(link.idle_from(self.clock.now));
             }
-            let offer = link.offer_fifo(self.now, id, bytes, place.precedence, capable);
+            let offer = link.offer_fifo(self.clock.now, id, bytes, place.precedence, capable);
             if link.onward != OnwardHop::Arrives {
                 link.forget_departed();
             } else if let (QueueDecision::Queued { .. }, 1) = (offer, link.wire.len()) {
                 let due = link.wire.get(link.wire.head()).at + link.delay;
-                self.calendar.schedule(self.sources.arrivals + index, due);
+                self.clock.schedule_arrival(index, due);
             }
             offer
         };
@@ -404,19 +431,24 @@ impl<O: Observer> Simulation<O> {
                 if mark {
                     self.mark_packet(id, index, place.class, place.precedence);
                 }
-                self.observer.record(self.now, Event::Queued { link: index }, id, &self.arena);
+                self.observer.record(
+                    self.clock.now,
+                    Event::Queued { link: index },
+                    id,
+                    &self.arena,
+                );
                 self.observer.set_port_class(place.class, place.precedence);
                 if let Some(at) = starts {
                     self.observer.on_transmission_start(id, at);
                 }
                 if classful {
                     self.start_transmission(index as usize, passes);
-                } else if self.links[index as usize].onward != OnwardHop::Arrives {
+                } else if self.ports.links[index as usize].onward != OnwardHop::Arrives {
                     self.forward_without_event_from(index);
                 }
             }
             QueueDecision::Dropped(cause) => {
-                let node = self.link_from[index as usize];
+                let node = self.ports.from[index as usize];
                 self.drop_packet(id, cause, Some(index), node, place);
             }
         }
@@ -425,7 +457,7 @@ impl<O: Observer> Simulation<O> {
     /// Forwards the last packet that a FIFO accepted without an event here.
     #[inline(never)]
     fn forward_without_event_from(&mut self, index: u32) {
-        if self.links[index as usize].is_outbound() {
+        if self.ports.links[index as usize].is_outbound() {
             self.send_accepted_to_other_region(index);
         } else {
             self.forward_without_event(index);
@@ -437,19 +469,30 @@ impl<O: Observer> Simulation<O> {
     #[inline(never)]
     pub(crate) fn mark_packet(&mut self, id: PacketId, link: u32, class: u16, precedence: u8) {
         let packet = &mut self.arena[id];
-        self.tables.congestion.mark(packet);
+        self.tables.mpls.congestion.mark(packet);
         let (flow, reverse) = (packet.flow, packet.is_reverse());
         let key = MarkKey { flow, reverse, link, class, precedence };
-        self.marks.add(key, u64::from(packet.ip_bytes));
+        self.measured.marks.add(key, u64::from(packet.ip_bytes));
     }
 
     /// A packet that is too big for a link, or for which any is: the link is down.
     #[cold]
     #[inline(never)]
     fn drop_before_port(&mut self, id: PacketId, link: u32) {
-        let node = self.link_from[link as usize];
-        let cause = self.recovery.cause_at(link);
+        let node = self.ports.from[link as usize];
+        let cause = self.ports.refusals[link as usize];
         self.drop_packet(id, cause, Some(link), node, Assignment::outside(0));
+    }
+
+    /// A packet no longer waits in its sender's host, if it did.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn notice_departure_from_host(&mut self, id: PacketId) {
+        let packet = &mut self.arena[id];
+        if packet.is_in_host_queue() {
+            packet.set_in_host_queue(false);
+            self.notices.push(PacketNotice::LeftHost(*packet));
+        }
     }
 
     #[cold]
@@ -469,20 +512,17 @@ impl<O: Observer> Simulation<O> {
         node: u32,
         place: Assignment,
     ) {
-        if self.arena[id].is_in_host_queue() {
-            self.leave_host_queue(id);
-        }
         let packet = &self.arena[id];
-        self.observer.record(self.now, Event::Dropped { cause, link, node }, id, &self.arena);
+        self.observer.record(self.clock.now, Event::Dropped { cause, link, node }, id, &self.arena);
         if place.is_in_queue() {
             self.observer.set_port_class(place.class, place.precedence);
         }
-        let totals = &mut self.totals[packet.flow as usize];
+        let totals = &mut self.measured.totals[packet.flow as usize];
         if packet.is_reverse() {
             totals.acks_dropped += 1;
         } else {
             totals.dropped_packets += 1;
-            if let Some(accounts) = &mut self.path_accounts {
+            if let Some(accounts) = &mut self.measured.path_accounts {
                 accounts.lose(id, cause);
             }
         }
@@ -495,14 +535,11 @@ impl<O: Observer> Simulation<O> {
             precedence: place.precedence,
             cause,
         };
-        self.drops.add(key, 1, u64::from(packet.ip_bytes));
-        let connection = packet.connection();
-        if self.control.is_some() {
-            self.lose_message(id);
-        }
+        self.measured.drops.add(key, 1, u64::from(packet.ip_bytes));
+        let lost = *packet;
         self.arena.remove(id);
-        if let Some(connection) = connection {
-            self.workloads.count_lost_packet(connection, &self.senders);
+        if self.notices_all_losses || lost.connection().is_some() || lost.is_in_host_queue() {
+            self.notices.push(PacketNotice::Lost(lost));
         }
     }
 }

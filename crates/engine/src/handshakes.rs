@@ -4,9 +4,9 @@
 //! sets the timers. The number of its segment, or of the segment that it expects, gives the kind of a
 //! packet without data: see [`bare_of_sender`] and [`bare_of_receiver`].
 
-use crate::observer::Event;
+use crate::hosts::{FlowAgents, FlowPlan, Hosts};
 use crate::observer::Observer;
-use crate::simulation::{FlowAgents, FlowPlan, Simulation};
+use std::sync::Arc;
 use trunkline_agent::tcp::{Ack, AckFields, BarePacket, Handshake};
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_units::{Time, NEVER};
@@ -31,16 +31,25 @@ fn bare_of_receiver(ack: u32) -> BarePacket {
     }
 }
 
-impl<O: Observer> Simulation<O> {
+/// The handshakes of a run.
+#[derive(Debug)]
+pub(crate) struct Handshakes {
+    /// By agent, where its connection opens by a handshake.
+    pub open: Vec<Option<Box<Handshake>>>,
+    /// By flow, as each begins.
+    pub fresh: Vec<Option<Arc<Handshake>>>,
+}
+
+impl<O: Observer> Hosts<O> {
     fn handshake(&mut self, agent: u32) -> &mut Handshake {
-        self.handshakes[agent as usize].as_mut().expect("of a flow that connects")
+        self.handshakes.open[agent as usize].as_mut().expect("of a flow that connects")
     }
 
     /// A sender connects.
     #[cold]
     #[inline(never)]
     pub(crate) fn connect(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
-        let now = self.now;
+        let now = self.plane.clock.now;
         self.begin_handshake(flow, agent).connect(now);
         self.send_bare(flow, plan, agent, BarePacket::Syn, false);
         self.arm_client(plan, agent);
@@ -48,16 +57,12 @@ impl<O: Observer> Simulation<O> {
 
     fn arm_client(&mut self, plan: &FlowPlan, agent: u32) {
         let timer = self.handshake(agent).client_timer();
-        if timer < self.calendar.due(plan.wakes[0]) {
-            self.calendar.schedule(plan.wakes[0], timer);
-        }
+        self.plane.clock.bring_forward(plan.wakes[0], timer);
     }
 
     fn arm_server(&mut self, plan: &FlowPlan, agent: u32) {
         let timer = self.handshake(agent).server_timer();
-        if timer < self.calendar.due(plan.wakes[1]) {
-            self.calendar.schedule(plan.wakes[1], timer);
-        }
+        self.plane.clock.bring_forward(plan.wakes[1], timer);
     }
 
     /// Sends a packet without data from the sender's end.
@@ -70,16 +75,13 @@ impl<O: Observer> Simulation<O> {
             BarePacket::Ack => (0, plan.header_bytes),
             BarePacket::LastAck | BarePacket::Fin => (end, plan.header_bytes),
         };
-        let mut packet = Packet::new(flow, plan.dst_column, seq, bytes, self.now);
-        packet.fec = plan.fec;
-        packet.dscp = plan.dscp;
-        packet.ttl = plan.ttl;
+        let mut packet = plan.data_packet(flow, seq, bytes, self.plane.clock.now);
         packet.ack = plan.connection;
         packet.flags = plan.mark | flag::BARE | if again { flag::RETRANSMISSION } else { 0 };
         if plan.all_capable {
             packet.set_ecn(plan.ecn);
         }
-        let totals = &mut self.totals[flow as usize];
+        let totals = &mut self.plane.measured.totals[flow as usize];
         totals.sent_packets += 1;
         totals.sent_bytes += u64::from(bytes);
         self.count_entry(plan);
@@ -89,7 +91,7 @@ impl<O: Observer> Simulation<O> {
     /// Sends a packet without data from the receiver's end: the answer to a SYN, or a FIN.
     fn send_bare_answer(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: BarePacket) {
         let fields = match bare {
-            BarePacket::Fin => self.receivers[agent as usize].ack(self.now),
+            BarePacket::Fin => self.receivers[agent as usize].ack(self.plane.clock.now),
             _ => AckFields { ack: 0, echo: 0, ece: false },
         };
         let bytes = self.handshake(agent).syn_bytes();
@@ -98,12 +100,11 @@ impl<O: Observer> Simulation<O> {
         if bare == BarePacket::Syn {
             packet.ip_bytes = bytes;
         }
-        let id = self.arena.insert(packet);
-        if self.arena.keeps_details() {
-            self.arena.set_details(id, Default::default());
+        let id = self.plane.arena.insert(packet);
+        if self.plane.arena.keeps_details() {
+            self.plane.arena.set_details(id, Default::default());
         }
-        self.observer.record(self.now, Event::Sent { node: plan.dst }, id, &self.arena);
-        self.originate(plan.dst, id);
+        self.send_stored(plan.dst, id);
     }
 
     pub(crate) fn count_entry(&mut self, plan: &FlowPlan) {
@@ -115,7 +116,7 @@ impl<O: Observer> Simulation<O> {
     /// Receiver of a data packet that bears a mark; none: it had no data, and is done.
     #[inline(never)]
     pub(crate) fn plan_for_marked(&mut self, id: PacketId) -> Option<FlowPlan> {
-        let packet = self.arena[id];
+        let packet = self.plane.arena[id];
         let plan = match packet.connection() {
             None => self.flows[packet.flow as usize],
             Some(connection) => self.plan_for_data(connection),
@@ -123,15 +124,15 @@ impl<O: Observer> Simulation<O> {
         if packet.flags & flag::BARE == 0 {
             return Some(plan);
         }
-        if self.path_accounts.is_some() {
-            self.account_delivery(id);
+        if self.plane.measured.path_accounts.is_some() {
+            self.plane.measured.account_delivery(&packet, id, self.plane.clock.now);
         }
-        self.arena.remove(id);
-        let totals = &mut self.totals[packet.flow as usize];
+        self.plane.arena.remove(id);
+        let totals = &mut self.plane.measured.totals[packet.flow as usize];
         totals.delivered_packets += 1;
         totals.delivered_bytes += u64::from(packet.ip_bytes);
         let FlowAgents::Tcp(agent) = plan.agents else { return None };
-        let now = self.now;
+        let now = self.plane.clock.now;
         match bare_of_sender(packet.seq) {
             BarePacket::Syn => {
                 if self.end_of_server(packet.flow, agent).on_syn(now) {
@@ -152,17 +153,17 @@ impl<O: Observer> Simulation<O> {
 
     /// A connection that is closed.
     fn begin_handshake(&mut self, flow: u32, agent: u32) -> &mut Handshake {
-        if self.handshakes.len() <= agent as usize {
-            self.handshakes.resize(agent as usize + 1, None);
+        if self.handshakes.open.len() <= agent as usize {
+            self.handshakes.open.resize(agent as usize + 1, None);
         }
-        let fresh = self.fresh_handshakes[flow as usize].as_deref();
-        self.handshakes[agent as usize] = fresh.map(|fresh| Box::new(fresh.clone()));
+        let fresh = self.handshakes.fresh[flow as usize].as_deref();
+        self.handshakes.open[agent as usize] = fresh.map(|fresh| Box::new(fresh.clone()));
         self.handshake(agent)
     }
 
     /// The receiver's end: where the sender is simulated elsewhere, a SYN is the first that is heard.
     fn end_of_server(&mut self, flow: u32, agent: u32) -> &mut Handshake {
-        match self.handshakes.get(agent as usize) {
+        match self.handshakes.open.get(agent as usize) {
             Some(Some(_)) => self.handshake(agent),
             _ => self.begin_handshake(flow, agent),
         }
@@ -179,7 +180,7 @@ impl<O: Observer> Simulation<O> {
             return Some(plan);
         }
         let FlowAgents::Tcp(agent) = plan.agents else { return None };
-        let (flow, now) = (packet.flow, self.now);
+        let (flow, now) = (packet.flow, self.plane.clock.now);
         if bare_of_receiver(packet.ack) == BarePacket::Syn {
             if self.handshake(agent).has_given_up() {
                 return None; // a reset, for which no connection waits
@@ -207,7 +208,7 @@ impl<O: Observer> Simulation<O> {
         let ace = packet.flags >> flag::ACE_SHIFT & 7;
         let ack = Ack { ack: packet.ack, echo: packet.echo, ece, ace, ..Ack::default() };
         let random = &mut self.streams[plan.stream as usize];
-        self.senders[agent as usize].on_ack(&ack, self.now, random);
+        self.senders[agent as usize].on_ack(&ack, self.plane.clock.now, random);
         self.send_allowed_segments(flow, plan, agent);
     }
 
@@ -215,7 +216,7 @@ impl<O: Observer> Simulation<O> {
     #[inline(never)]
     pub(crate) fn after_marked_data(&mut self, flow: u32, plan: &FlowPlan) {
         if let (true, FlowAgents::Tcp(agent)) = (plan.connects(), plan.agents) {
-            let now = self.now;
+            let now = self.plane.clock.now;
             if self.receivers[agent as usize].is_complete() && self.handshake(agent).close(now) {
                 self.send_bare_answer(flow, plan, agent, BarePacket::Fin);
                 self.arm_server(plan, agent);
@@ -230,7 +231,7 @@ impl<O: Observer> Simulation<O> {
     #[cold]
     #[inline(never)]
     pub(crate) fn time_client(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
-        let now = self.now;
+        let now = self.plane.clock.now;
         if self.handshake(agent).on_client_timer(now).is_some() {
             self.senders[agent as usize].connect_again();
             self.send_bare(flow, plan, agent, BarePacket::Syn, true);
@@ -245,8 +246,8 @@ impl<O: Observer> Simulation<O> {
     #[cold]
     #[inline(never)]
     pub(crate) fn time_server(&mut self, flow: u32, plan: &FlowPlan, agent: u32) -> Time {
-        let Some(Some(_)) = self.handshakes.get(agent as usize) else { return NEVER };
-        let (now, heard) = (self.now, self.receivers[agent as usize].has_heard());
+        let Some(Some(_)) = self.handshakes.open.get(agent as usize) else { return NEVER };
+        let (now, heard) = (self.plane.clock.now, self.receivers[agent as usize].has_heard());
         if let Some(bare) = self.handshake(agent).on_server_timer(heard, now) {
             self.send_bare_answer(flow, plan, agent, bare);
         }
@@ -264,7 +265,7 @@ impl<O: Observer> Simulation<O> {
     /// Whether a connection has no packet left to send, in either direction.
     pub(crate) fn is_connection_over(&self, agent: u32) -> bool {
         let finished = self.senders[agent as usize].finished_at().is_some();
-        match self.handshakes.get(agent as usize) {
+        match self.handshakes.open.get(agent as usize) {
             Some(Some(handshake)) => handshake.is_over() && (finished || handshake.has_given_up()),
             _ => finished,
         }

@@ -4,8 +4,8 @@
 //! frame in the field `echo`, a report its own number in `ack`; what a report covers stays with the flow.
 
 use crate::adaptive::AdaptiveFlow;
-use crate::observer::{Event, Observer};
-use crate::simulation::{AnySimulation, FlowAgents, FlowPlan, Simulation};
+use crate::hosts::{FlowAgents, FlowPlan, Hosts};
+use crate::observer::Observer;
 use crate::tables::Table;
 use crate::transfers::viewing_table;
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use trunkline_agent::udp::{
     REPORT_INTERVAL,
 };
 use trunkline_packet::arena::AckDetails;
-use trunkline_packet::{flag, Ecn, Packet};
+use trunkline_packet::{Ecn, Packet};
 use trunkline_units::{Span, Time, NEVER};
 
 /// A report under way.
@@ -55,7 +55,7 @@ impl MediaFlow {
     }
 }
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer> Hosts<O> {
     fn media_flow(&mut self, agent: u32) -> &mut MediaFlow {
         let AdaptiveFlow::Media(session) = &mut self.adaptive_flows[agent as usize] else {
             unreachable!("the caller has seen that it is no flow of TFRC")
@@ -65,7 +65,7 @@ impl<O: Observer> Simulation<O> {
 
     /// A frame or a packet is due.
     pub(crate) fn wake_media_sender(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
-        let now = self.now;
+        let now = self.plane.clock.now;
         let session = self.media_flow(agent);
         session.controller.notice_silence(session.silence, now);
         let reference = session.controller.rate();
@@ -74,27 +74,24 @@ impl<O: Observer> Simulation<O> {
         }
         let media_packet = session.encoder.take_packet(reference, now);
         let wakes_at = session.encoder.wakes_at();
-        self.calendar.schedule(plan.wakes[0], wakes_at);
+        self.plane.clock.calendar.schedule(plan.wakes[0], wakes_at);
         let Some(media_packet) = media_packet else { return };
-        let totals = &mut self.totals[flow as usize];
+        let totals = &mut self.plane.measured.totals[flow as usize];
         let number = totals.sent_packets as u32;
         totals.sent_packets += 1;
         totals.sent_bytes += u64::from(media_packet.bytes);
-        let mut packet = Packet::new(flow, plan.dst_column, number, media_packet.bytes, now);
+        let mut packet = plan.data_packet(flow, number, media_packet.bytes, now);
         packet.echo = u64::from(media_packet.frame);
-        packet.fec = plan.fec;
-        packet.dscp = plan.dscp;
-        packet.ttl = plan.ttl;
         packet.set_ecn(plan.ecn);
         self.send(plan.src, packet);
     }
 
     /// A packet of a frame has arrived.
     pub(crate) fn take_media_packet(&mut self, packet: &Packet, plan: &FlowPlan, agent: u32) {
-        let now = self.now;
+        let now = self.plane.clock.now;
         let is_marked = packet.ecn() == Ecn::Ce;
         if is_marked {
-            self.marks.receive(packet.flow);
+            self.plane.measured.marks.receive(packet.flow);
         }
         let session = self.media_flow(agent);
         session.player.on_packet(packet.echo as u32, now);
@@ -108,14 +105,14 @@ impl<O: Observer> Simulation<O> {
         if session.report_due == NEVER {
             session.report_due = now + REPORT_INTERVAL;
             let due = session.report_due;
-            self.calendar.schedule(plan.wakes[1], due);
+            self.plane.clock.calendar.schedule(plan.wakes[1], due);
         }
     }
 
     /// The time of a report has come.
     pub(crate) fn report_media(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
-        let now = self.now;
-        let number = self.totals[flow as usize].acks_sent as u32;
+        let now = self.plane.clock.now;
+        let number = self.plane.measured.totals[flow as usize].acks_sent as u32;
         let session = self.media_flow(agent);
         if session.report_due > now {
             return;
@@ -125,23 +122,18 @@ impl<O: Observer> Simulation<O> {
         let covered = session.log.begin_report();
         session.reports.push_back(SentReport { number, covered, sent_at: now });
         let packets = (covered.1 - covered.0) as usize;
-        self.totals[flow as usize].acks_sent += 1;
+        self.plane.measured.totals[flow as usize].acks_sent += 1;
         let bytes = plan.header_bytes + report_bytes(packets);
-        let mut packet = Packet::new(flow, plan.src_column, number, bytes, now);
+        let mut packet = plan.reverse_packet(flow, number, bytes, now);
         packet.ack = number;
-        packet.flags = flag::REVERSE;
-        packet.fec = plan.fec_reverse;
-        packet.dscp = plan.dscp;
-        packet.ttl = plan.ttl;
-        let id = self.arena.insert(packet);
-        self.arena.set_details(id, AckDetails { sack: [[0; 2]; 3], window: 0 });
-        self.observer.record(now, Event::Sent { node: plan.dst }, id, &self.arena);
-        self.originate(plan.dst, id);
+        let id = self.plane.arena.insert(packet);
+        self.plane.arena.set_details(id, AckDetails { sack: [[0; 2]; 3], window: 0 });
+        self.send_stored(plan.dst, id);
     }
 
     /// A report has arrived.
     pub(crate) fn take_media_report(&mut self, report: &Packet, agent: u32) {
-        let now = self.now;
+        let now = self.plane.clock.now;
         let session = self.media_flow(agent);
         session.controller.hear(now);
         while session.reports.front().is_some_and(|sent| sent.number < report.ack) {
@@ -160,14 +152,14 @@ impl<O: Observer> Simulation<O> {
     }
 }
 
-impl AnySimulation {
+impl<O: Observer> Hosts<O> {
     /// Playback of films and of media, in the order of the flows.
     pub(crate) fn video_table(&self) -> Table {
-        let mut viewings = self.workloads.viewings(self.now);
+        let mut viewings = self.workloads.viewings(self.plane.clock.now);
         for (flow, plan) in self.flows.iter().enumerate() {
             let FlowAgents::Adaptive(agent) = plan.agents else { continue };
             if let AdaptiveFlow::Media(session) = &self.adaptive_flows[agent as usize] {
-                let end = self.now.min(plan.stop);
+                let end = self.plane.clock.now.min(plan.stop);
                 viewings.push((flow as u32, session.player.viewing(end)));
             }
         }

@@ -6,10 +6,10 @@
 //! hint by one stage, so that these waits overlap with the events between. This changes nothing in the
 //! simulation; a wrong hint costs only its fetch.
 
+use crate::hosts::{FlowAgents, Hosts};
 use crate::link::Link;
 use crate::observer::Observer;
 use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
-use crate::simulation::{FlowAgents, Simulation};
 use trunkline_packet::PacketId;
 use trunkline_units::prefetch;
 
@@ -56,96 +56,107 @@ impl PrefetchPipeline {
             newest: 0,
         }
     }
-}
 
-impl<O: Observer> Simulation<O> {
     /// Takes in a hint and moves the others by one stage.
-    pub(crate) fn fetch_ahead(&mut self) {
-        let Some(source) = self.calendar.peek_upcoming() else { return };
-        let arrival = source.wrapping_sub(self.sources.arrivals);
-        let newest = self.lookahead.newest.wrapping_add(1);
-        self.lookahead.newest = newest;
-        let hint = if let Some(link) = self.links.get(arrival as usize) {
+    pub fn fetch_ahead<O: Observer>(&mut self, hosts: &mut Hosts<O>) {
+        let Some(source) = hosts.plane.clock.calendar.peek_upcoming() else { return };
+        let arrival = source.wrapping_sub(hosts.plane.clock.sources.arrivals);
+        let newest = self.newest.wrapping_add(1);
+        self.newest = newest;
+        let hint = if let Some(link) = hosts.plane.ports.links.get(arrival as usize) {
             link.fetch_arrival();
             PrefetchHint::Arrival(arrival)
-        } else if source >= self.sources.senders {
-            let flow = (source - self.sources.senders) % self.flows.len().max(1) as u32;
-            prefetch::element(&self.flows, flow);
+        } else if source >= hosts.plane.clock.sources.senders {
+            let flow =
+                (source - hosts.plane.clock.sources.senders) % hosts.flows.len().max(1) as u32;
+            prefetch::element(&hosts.flows, flow);
             PrefetchHint::Wake(flow)
         } else {
             PrefetchHint::Nothing
         };
-        self.lookahead.hints[newest % PREFETCH_STAGES] = hint;
+        self.hints[newest % PREFETCH_STAGES] = hint;
         for age in 1..PREFETCH_STAGES {
             let place = newest.wrapping_sub(age) % PREFETCH_STAGES;
-            let hint = self.lookahead.hints[place];
-            self.lookahead.hints[place] = self.advance(age, hint);
+            let hint = self.hints[place];
+            self.hints[place] = Self::advance(hosts, age, hint);
         }
     }
 
     /// Fetches the next place of a hint of some age. The place it reads was fetched one event ago.
     #[inline(always)]
-    fn advance(&self, age: usize, hint: PrefetchHint) -> PrefetchHint {
+    fn advance<O: Observer>(hosts: &Hosts<O>, age: usize, hint: PrefetchHint) -> PrefetchHint {
         match (age, hint) {
-            (1, PrefetchHint::Arrival(link)) => self.links[link as usize].wire.fetch_front(),
+            (1, PrefetchHint::Arrival(link)) => {
+                hosts.plane.ports.links[link as usize].wire.fetch_front()
+            }
             (2, PrefetchHint::Arrival(link)) => {
-                let Some(head) = self.links[link as usize].wire.front() else {
+                let Some(head) = hosts.plane.ports.links[link as usize].wire.front() else {
                     return PrefetchHint::Nothing;
                 };
-                self.arena.prefetch(head.packet);
+                hosts.plane.arena.prefetch(head.packet);
                 return PrefetchHint::Packet(link, head.packet);
             }
             (3, PrefetchHint::Packet(link, id)) => {
-                let packet = &self.arena[id];
+                let packet = &hosts.plane.arena[id];
                 if packet.labels.is_empty() {
-                    self.fib.fetch(self.links[link as usize].to, packet.dst);
+                    hosts
+                        .plane
+                        .tables
+                        .fib
+                        .fetch(hosts.plane.ports.links[link as usize].to, packet.dst);
                 }
             }
             (4, PrefetchHint::Packet(link, id)) => {
-                let packet = &self.arena[id];
+                let packet = &hosts.plane.arena[id];
                 if !packet.labels.is_empty() {
                     return PrefetchHint::Nothing;
                 }
-                let next = self.fib.next(self.links[link as usize].to, packet.dst);
+                let next = hosts
+                    .plane
+                    .tables
+                    .fib
+                    .next(hosts.plane.ports.links[link as usize].to, packet.dst);
                 if next == LOCAL_DELIVERY {
                     let flow = packet.flow;
-                    prefetch::element(&self.flows, flow);
-                    prefetch::element(&self.totals, flow);
+                    prefetch::element(&hosts.flows, flow);
+                    prefetch::element(&hosts.plane.measured.totals, flow);
                     return PrefetchHint::Deliver { flow, reverse: packet.is_reverse() };
                 }
                 if next >= FIRST_SHARED {
                     return PrefetchHint::Nothing;
                 }
-                self.links[next as usize].fetch_offer();
+                hosts.plane.ports.links[next as usize].fetch_offer();
                 return PrefetchHint::Forward(next);
             }
-            (5, PrefetchHint::Forward(link)) => self.links[link as usize].wire.fetch_end(),
-            (5, PrefetchHint::Deliver { flow, reverse }) => self.fetch_agent(flow, reverse),
-            (1, PrefetchHint::Wake(flow)) => self.fetch_agent(flow, true),
+            (5, PrefetchHint::Forward(link)) => {
+                hosts.plane.ports.links[link as usize].wire.fetch_end()
+            }
+            (5, PrefetchHint::Deliver { flow, reverse }) => Self::fetch_agent(hosts, flow, reverse),
+            (1, PrefetchHint::Wake(flow)) => Self::fetch_agent(hosts, flow, true),
             _ => {}
         }
         hint
     }
 
     #[inline(always)]
-    fn fetch_agent(&self, flow: u32, sender: bool) {
-        match self.flows[flow as usize].agents {
+    fn fetch_agent<O: Observer>(hosts: &Hosts<O>, flow: u32, sender: bool) {
+        match hosts.flows[flow as usize].agents {
             FlowAgents::Tcp(agent) if sender => {
-                if let Some(sender) = self.senders.get(agent as usize) {
+                if let Some(sender) = hosts.senders.get(agent as usize) {
                     sender.fetch();
                 }
-                self.calendar.fetch(self.sources.senders + flow);
+                hosts.plane.clock.calendar.fetch(hosts.plane.clock.sources.senders + flow);
             }
             FlowAgents::Tcp(agent) => {
-                prefetch::element(&self.receivers, agent);
-                prefetch::all_lines(&self.delays[flow as usize].count);
-                self.calendar.fetch(self.sources.receivers + flow);
+                prefetch::element(&hosts.receivers, agent);
+                prefetch::all_lines(&hosts.plane.measured.delays[flow as usize].count);
+                hosts.plane.clock.calendar.fetch(hosts.plane.clock.sources.receivers + flow);
             }
             FlowAgents::Udp(_)
             | FlowAgents::Adaptive(_)
             | FlowAgents::Transfers(_)
             | FlowAgents::Control(_) => {
-                prefetch::all_lines(&self.delays[flow as usize].count);
+                prefetch::all_lines(&hosts.plane.measured.delays[flow as usize].count);
             }
         }
     }

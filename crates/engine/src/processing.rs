@@ -6,11 +6,11 @@
 //! overtake; those for the node itself take no time, unless they bear a label.
 //! Absent: a rate of packets that a node can look up.
 
+use crate::data_plane::{DataPlane, NextStep};
 use crate::mpls::NextHop;
 use crate::network::{Network, Processing};
 use crate::observer::Observer;
 use crate::route::LOCAL_DELIVERY;
-use crate::simulation::Simulation;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use trunkline_packet::PacketId;
@@ -43,36 +43,35 @@ impl Processor {
     }
 }
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer> DataPlane<O> {
     /// A packet from a link is at a node that takes time.
     #[cold]
     #[inline(never)]
-    pub(crate) fn process(&mut self, processor: u32, id: PacketId) {
-        let Processor { node, times, .. } = self.processors[processor as usize];
+    pub(crate) fn process(&mut self, processor: u32, id: PacketId) -> NextStep {
+        let Processor { node, times, .. } = self.stages.processors[processor as usize];
         let span = self.processing_time(node, times, id);
         if span == 0 {
             return self.receive(node, id);
         }
-        let processor_state = &mut self.processors[processor as usize];
-        let due = self.now.saturating_add(span);
+        let processor_state = &mut self.stages.processors[processor as usize];
+        let due = self.clock.now.saturating_add(span);
         processor_state.packets.push(Reverse((due, processor_state.arrived, id)));
         processor_state.arrived += 1;
-        let source = self.sources.processors + processor;
-        if due < self.calendar.due(source) {
-            self.calendar.schedule(source, due);
-        }
+        let source = self.clock.sources.stages + processor;
+        self.clock.bring_forward(source, due);
+        NextStep::Forwarded
     }
 
     fn processing_time(&self, node: u32, times: Processing, id: PacketId) -> Span {
         let mut packet = self.arena[id];
-        if packet.labels.is_empty() && self.fib.next(node, packet.dst) == LOCAL_DELIVERY {
+        if packet.labels.is_empty() && self.tables.fib.next(node, packet.dst) == LOCAL_DELIVERY {
             return 0;
         }
         let mut span = times.fixed_ns;
         let mut counted = false;
         while !packet.labels.is_empty() {
             span = span.saturating_add(times.label_lookup_ns);
-            match self.tables.switch(node, &mut packet, counted) {
+            match self.tables.mpls.switch(node, &mut packet, counted) {
                 Ok(NextHop::Again(done, _)) => counted = done,
                 _ => return span,
             }
@@ -80,27 +79,26 @@ impl<O: Observer> Simulation<O> {
         span.saturating_add(times.ip_lookup_ns)
     }
 
-    /// A node is done with packets, or late packets of a wire arrive.
+    /// The next packet that a node is done with by now, or that arrives late on a wire; none if the
+    /// stage has no more. Where more are to come later, their event is scheduled.
     #[cold]
-    pub(crate) fn end_stage(&mut self, stage: u32) {
-        let processors = self.processors.len() as u32;
+    pub(crate) fn release_from_stage(&mut self, stage: u32) -> Option<NextStep> {
+        let processors = self.stages.processors.len() as u32;
         match stage < processors {
-            true => self.processed(stage),
-            false => self.release_late_packets(stage - processors),
+            true => self.release_processed(stage),
+            false => self.release_late_packet(stage - processors),
         }
     }
 
-    /// A node is done with a packet, or with several.
-    fn processed(&mut self, processor: u32) {
-        loop {
-            let processor_state = &mut self.processors[processor as usize];
-            let Some(&Reverse((due, _, id))) = processor_state.packets.peek() else { return };
-            if due > self.now {
-                return self.calendar.schedule(self.sources.processors + processor, due);
-            }
-            let node = processor_state.node;
-            processor_state.packets.pop();
-            self.receive(node, id);
+    fn release_processed(&mut self, processor: u32) -> Option<NextStep> {
+        let processor_state = &mut self.stages.processors[processor as usize];
+        let &Reverse((due, _, id)) = processor_state.packets.peek()?;
+        if due > self.clock.now {
+            self.clock.calendar.schedule(self.clock.sources.stages + processor, due);
+            return None;
         }
+        let node = processor_state.node;
+        processor_state.packets.pop();
+        Some(self.receive(node, id))
     }
 }

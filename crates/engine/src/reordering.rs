@@ -3,10 +3,10 @@
 //! Source: netem of Linux (`netem_enqueue`): `delay T reorder P` holds a packet for T with probability
 //! 1 - P and sends it on at once with probability P, each by itself. RFC 4737 measures the effect.
 
+use crate::data_plane::{DataPlane, NextStep};
 use crate::link::Departure;
 use crate::network::Network;
 use crate::observer::Observer;
-use crate::simulation::Simulation;
 use std::collections::VecDeque;
 use trunkline_packet::{Cause, PacketId};
 use trunkline_units::{RandomStream, Span, Time};
@@ -42,48 +42,47 @@ impl LatePackets {
     }
 }
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer> DataPlane<O> {
     /// A packet has come to the far end of a wire that reorders. False: it arrives now.
     #[cold]
     #[inline(never)]
     pub(crate) fn hold_late_packet(&mut self, stage: u32, departure: Departure) -> bool {
-        let late = &mut self.late_packets[stage as usize];
+        let late = &mut self.stages.late_packets[stage as usize];
         if late.random.uniform() >= late.share {
             return false;
         }
-        let due = self.now.saturating_add(late.by);
+        let due = self.clock.now.saturating_add(late.by);
         late.held.push_back((due, departure));
         if late.held.len() == 1 {
-            let source = self.sources.processors + self.processors.len() as u32 + stage;
-            self.calendar.schedule(source, due);
+            let source = self.clock.sources.stages + self.stages.processors.len() as u32 + stage;
+            self.clock.calendar.schedule(source, due);
         }
         true
     }
 
-    /// Late packets arrive: one, or several.
+    /// The next late packet that arrives by now.
     #[cold]
-    pub(crate) fn release_late_packets(&mut self, stage: u32) {
-        loop {
-            let late = &mut self.late_packets[stage as usize];
-            let Some(&(due, departure)) = late.held.front() else { return };
-            let link = late.link;
-            if due > self.now {
-                let source = self.sources.processors + self.processors.len() as u32 + stage;
-                return self.calendar.schedule(source, due);
-            }
-            late.held.pop_front();
-            self.enter_far_end(link as usize, departure);
+    pub(crate) fn release_late_packet(&mut self, stage: u32) -> Option<NextStep> {
+        let late = &mut self.stages.late_packets[stage as usize];
+        let &(due, departure) = late.held.front()?;
+        let link = late.link;
+        if due > self.clock.now {
+            let source = self.clock.sources.stages + self.stages.processors.len() as u32 + stage;
+            self.clock.calendar.schedule(source, due);
+            return None;
         }
+        late.held.pop_front();
+        Some(self.enter_far_end(link as usize, departure))
     }
 
     /// The link failed, and these were still on it.
     #[cold]
     pub(crate) fn lose_late_packets(&mut self, link: u32, node: u32) {
-        for stage in 0..self.late_packets.len() {
-            if self.late_packets[stage].link != link {
+        for stage in 0..self.stages.late_packets.len() {
+            if self.stages.late_packets[stage].link != link {
                 continue;
             }
-            for (_, departure) in std::mem::take(&mut self.late_packets[stage].held) {
+            for (_, departure) in std::mem::take(&mut self.stages.late_packets[stage].held) {
                 let place = crate::classifier::Assignment::outside(departure.precedence());
                 let cause = Cause::FailedInFlight;
                 self.drop_packet(departure.packet, cause, Some(link), node, place);

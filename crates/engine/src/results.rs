@@ -4,11 +4,14 @@ mod rows;
 
 use crate::conditioner::Conditioner;
 use crate::control::{self, ControlPlane};
+use crate::data_plane::AnyDataPlane;
 use crate::delivered_marks::DeliveredMarks;
+use crate::hosts::{FlowAgents, Hosts};
 use crate::link::{Link, Port};
+use crate::measurements::FlowBaseline;
 use crate::observer::Observer;
 use crate::queue::QueueCounters;
-use crate::simulation::{AnySimulation, FlowAgents, FlowBaseline, RunError, Simulation};
+use crate::simulation::{RunError, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
 use trunkline_packet::PacketId;
@@ -31,60 +34,74 @@ impl<O: Observer> Simulation<O> {
         inside: PacketsInside,
     ) -> Result<(Vec<Table>, O), RunError> {
         let tables = self.close(inside)?;
-        Ok((tables, self.observer))
+        Ok((tables, self.hosts.plane.observer))
     }
 }
 
-impl AnySimulation {
+impl<O: Observer> Simulation<O> {
     /// Counters start here: stores the counts so far, to subtract them.
     pub(crate) fn end_warm_up(&mut self) {
-        let now = self.now;
-        self.rebase_probes();
-        for index in 0..self.links.len() {
-            self.drain_link(index);
-            restart_link(&mut self.links[index], now);
-        }
-        self.recovery.lines.iter_mut().for_each(|line| line.forgone = 0);
-        self.at_warm_up.debts =
-            self.links.iter().map(|link| unaccounted_waits(link, now)).collect();
-        let pool = &mut self.pool;
-        self.delays.iter_mut().for_each(|delay| delay.restart(pool));
-        self.echoes.iter_mut().for_each(|echo| echo.restart(pool));
-        self.drops.clear();
-        self.marks.clear();
-        self.workloads.restart(pool);
+        self.sampler.rebase(&mut self.hosts);
+        self.hosts.end_warm_up();
         if let Some(control) = &mut self.control {
             control.restart();
         }
-        if let Some(accounts) = &mut self.path_accounts {
-            accounts.restart(pool);
-        }
-        if let Some(marks) = &mut self.delivered_marks {
-            marks.restart();
-        }
-        for end in self.near_ends.iter_mut().flatten() {
-            end.conditioner.iter_mut().for_each(Conditioner::restart);
-            end.accounts.iter_mut().for_each(|accounts| accounts.0.clear());
-        }
-        self.tables.paths.fill(Default::default());
-        self.at_warm_up.at = now;
-        if now > 0 {
-            self.at_warm_up.flows =
+        self.hosts.plane.forward_at_warm_up_end(self.limits.end);
+    }
+
+    fn close(&mut self, inside: PacketsInside) -> Result<Vec<Table>, RunError> {
+        self.hosts.plane.end_areas();
+        let live = inside.live as u64;
+        self.hosts.plane.check_conservation(inside)?;
+        self.hosts.plane.check_little()?;
+        let control = self.control.as_deref();
+        control.map_or(Ok(()), ControlPlane::check).map_err(RunError::Conservation)?;
+        let mut tables = vec![
+            self.hosts.flow_table(),
+            self.hosts.delay_table(),
+            self.hosts.plane.port_table(),
+            self.hosts.plane.drop_table(),
+            self.hosts.plane.mark_table(),
+            self.hosts.plane.colour_table(),
+            self.hosts.plane.account_table(),
+            Table::new("series")
+                .ints("probe", std::mem::take(&mut self.sampler.probe))
+                .ints("time_ns", std::mem::take(&mut self.sampler.time))
+                .floats("value", std::mem::take(&mut self.sampler.value)),
+            self.hosts.plane.path_table(),
+            self.recovery.timeline_table(),
+            self.recovery.routes_table(),
+            self.hosts.plane.summary(live, &self.census),
+        ];
+        tables.extend(control::control_tables(self.control.as_deref()));
+        tables.extend(self.hosts.workloads.tables(&self.hosts.plane.measured.pool));
+        tables.push(self.hosts.video_table());
+        tables.push(self.hosts.call_table());
+        tables.push(self.hosts.echo_table());
+        tables.extend(
+            self.hosts.plane.measured.delivered_marks.as_deref().map(DeliveredMarks::table),
+        );
+        Ok(tables)
+    }
+}
+
+impl<O: Observer> Hosts<O> {
+    fn end_warm_up(&mut self) {
+        let plane = &mut self.plane;
+        plane.restart_counters();
+        let pool = &mut plane.measured.pool;
+        self.echoes.iter_mut().for_each(|echo| echo.restart(pool));
+        self.workloads.restart(pool);
+        if self.plane.clock.now > 0 {
+            self.plane.measured.at_warm_up.flows =
                 (0..self.flows.len()).map(|flow| self.flow_counters(flow)).collect();
-        }
-        self.at_warm_up.in_port = self.links.iter().map(in_classes).collect();
-        self.at_warm_up.events = self.events;
-        self.at_warm_up.live = self.packets_in_network();
-        self.forward_at_warm_up_end();
-        if self.untimed_before > 0 {
-            self.untimed_before = self.end;
         }
     }
 
     /// Counters of a flow since the run began.
     fn flow_counters(&self, flow: usize) -> FlowBaseline {
         FlowBaseline {
-            totals: self.totals[flow],
+            totals: self.plane.measured.totals[flow],
             tcp: self.tcp_counters(flow),
             goodput: self.goodput_bytes(flow),
         }
@@ -94,7 +111,9 @@ impl AnySimulation {
     pub(crate) fn goodput_bytes(&self, flow: usize) -> u64 {
         match self.flows[flow].agents {
             FlowAgents::Tcp(agent) => self.receivers[agent as usize].goodput_bytes(),
-            FlowAgents::Udp(_) | FlowAgents::Adaptive(_) => self.totals[flow].datagram_bytes,
+            FlowAgents::Udp(_) | FlowAgents::Adaptive(_) => {
+                self.plane.measured.totals[flow].datagram_bytes
+            }
             FlowAgents::Transfers(index) => self.bytes_of_workload(index),
             FlowAgents::Control(_) => 0,
         }
@@ -109,14 +128,51 @@ impl AnySimulation {
             FlowAgents::Transfers(index) => self.counters_of_workload(index),
         }
     }
+}
+
+impl AnyDataPlane {
+    /// The counters of links and of flows start here.
+    fn restart_counters(&mut self) {
+        let now = self.clock.now;
+        for index in 0..self.ports.links.len() {
+            self.drain_link(index);
+            restart_link(&mut self.ports.links[index], now);
+        }
+        self.ports.forgone.fill(0);
+        for end in self.ports.near_ends.iter_mut().flatten() {
+            end.conditioner.iter_mut().for_each(Conditioner::restart);
+            end.accounts.iter_mut().for_each(|accounts| accounts.0.clear());
+        }
+        self.tables.mpls.paths.fill(Default::default());
+        self.measured.restart(now);
+        let live = self.packets_in_network();
+        let (links, baseline) = (&self.ports.links, &mut self.measured.at_warm_up);
+        baseline.debts = links.iter().map(|link| unaccounted_waits(link, now)).collect();
+        baseline.in_port = links.iter().map(in_classes).collect();
+        (baseline.events, baseline.live) = (self.clock.events, live);
+    }
+
+    /// Closes the integrals of all queues at the end of the run.
+    fn end_areas(&mut self) {
+        let now = self.clock.now;
+        for index in 0..self.ports.links.len() {
+            self.drain_link(index);
+            let link = &mut self.ports.links[index];
+            link.end_area(now);
+            if let Port::Classful(port) = &mut link.port {
+                port.classes.iter_mut().for_each(|class| class.end_area(now));
+            }
+        }
+    }
 
     /// Packets and bytes that have left a link's port since the warm-up.
     pub(crate) fn departed(&mut self, link: usize) -> (u64, u64) {
         self.drain_link(link);
-        let before = self.at_warm_up.in_port.get(link);
-        let now = in_classes(&self.links[link]);
+        let before = self.measured.at_warm_up.in_port.get(link);
+        let now = in_classes(&self.ports.links[link]);
         let mut departed = (0, 0);
-        for (class, (counters, inside)) in counters_of(&self.links[link]).zip(now).enumerate() {
+        for (class, (counters, inside)) in counters_of(&self.ports.links[link]).zip(now).enumerate()
+        {
             let (packets, bytes) = before.map_or((0, 0), |classes| classes[class]);
             let never = counters.never_sent();
             departed.0 += counters.packets + packets - inside.0 - never.0;
@@ -127,56 +183,13 @@ impl AnySimulation {
 
     /// Packets dropped at a link's port since the warm-up.
     pub(crate) fn dropped_at(&self, link: usize) -> u64 {
-        counters_of(&self.links[link]).map(QueueCounters::all_dropped).sum()
-    }
-
-    fn close(&mut self, inside: PacketsInside) -> Result<Vec<Table>, RunError> {
-        let now = self.now;
-        for index in 0..self.links.len() {
-            self.drain_link(index);
-            let link = &mut self.links[index];
-            link.end_area(now);
-            if let Port::Classful(port) = &mut link.port {
-                port.classes.iter_mut().for_each(|class| class.end_area(now));
-            }
-        }
-        let live = inside.live as u64;
-        self.check_conservation(inside)?;
-        self.check_little()?;
-        let control = self.control.as_deref();
-        control.map_or(Ok(()), ControlPlane::check).map_err(RunError::Conservation)?;
-        let mut tables = vec![
-            self.flow_table(),
-            self.delay_table(),
-            self.port_table(),
-            self.drop_table(),
-            self.mark_table(),
-            self.colour_table(),
-            self.account_table(),
-            Table::new("series")
-                .ints("probe", std::mem::take(&mut self.sampler.probe))
-                .ints("time_ns", std::mem::take(&mut self.sampler.time))
-                .floats("value", std::mem::take(&mut self.sampler.value)),
-            self.path_table(),
-            self.recovery.timeline_table(),
-            self.recovery.routes_table(),
-            self.summary(live),
-        ];
-        tables.extend(control::control_tables(self.control.as_deref()));
-        tables.extend(self.workloads.tables(&self.pool));
-        tables.push(self.video_table());
-        tables.push(self.call_table());
-        tables.push(self.echo_table());
-        tables.extend(self.delivered_marks.as_deref().map(DeliveredMarks::table));
-        Ok(tables)
+        counters_of(&self.ports.links[link]).map(QueueCounters::all_dropped).sum()
     }
 
     /// Packets inside the network: on wires, in queues, being sent.
     fn inside(&self) -> Vec<PacketId> {
-        let mut packets: Vec<PacketId> =
-            self.processors.iter().flat_map(|processor| processor.packets()).collect();
-        packets.extend(self.late_packets.iter().flat_map(|late| late.packets()));
-        for link in &self.links {
+        let mut packets: Vec<PacketId> = self.stages.packets().collect();
+        for link in &self.ports.links {
             packets.extend(link.on_wire());
             if let Port::Classful(port) = &link.port {
                 let service = port.in_service.filter(|service| !service.on_wire);
@@ -191,7 +204,7 @@ impl AnySimulation {
 
     fn check_conservation(&self, inside: PacketsInside) -> Result<(), RunError> {
         let inside = inside.counts;
-        for (flow, (totals, (data, acks))) in self.totals.iter().zip(inside).enumerate() {
+        for (flow, (totals, (data, acks))) in self.measured.totals.iter().zip(inside).enumerate() {
             let gone = totals.delivered_packets + totals.dropped_packets + data;
             let acks_gone = totals.acks_delivered + totals.acks_dropped + acks;
             let packets_made = totals.sent_packets + totals.copied_packets;
@@ -207,13 +220,12 @@ impl AnySimulation {
     /// Little's law, exactly: the integral of the packets waiting equals the sum of their waits. The two
     /// are counted independently, so an error in either appears in every run.
     fn check_little(&self) -> Result<(), RunError> {
-        for (index, link) in self.links.iter().enumerate() {
-            let before = &self.at_warm_up.debts[index];
-            let now = unaccounted_waits(link, self.now);
+        for (index, link) in self.ports.links.iter().enumerate() {
+            let before = &self.measured.at_warm_up.debts[index];
+            let now = unaccounted_waits(link, self.clock.now);
             for (class, (counters, area)) in counters_of(link).zip(areas_of(link)).enumerate() {
                 // A FIFO, which has one class, had counted the waits that a failure cut short.
-                let waits = counters.wait + counters.discarded_wait
-                    - self.recovery.lines[index].forgone
+                let waits = counters.wait + counters.discarded_wait - self.ports.forgone[index]
                     + now[class]
                     - before[class];
                 if waits != area {
@@ -235,11 +247,11 @@ pub(crate) struct PacketsInside {
 }
 
 impl PacketsInside {
-    pub fn add(&mut self, region: &AnySimulation) -> Result<(), RunError> {
-        self.counts.resize(region.flows.len(), (0, 0));
-        let packets = region.inside();
+    pub fn add(&mut self, region: &Simulation<impl Observer>) -> Result<(), RunError> {
+        self.counts.resize(region.hosts.flows.len(), (0, 0));
+        let packets = region.hosts.plane.inside();
         for &id in &packets {
-            let packet = &region.arena[id];
+            let packet = &region.hosts.plane.arena[id];
             let count = &mut self.counts[packet.flow as usize];
             if packet.is_reverse() {
                 count.1 += 1;
@@ -248,10 +260,10 @@ impl PacketsInside {
             }
         }
         self.live += packets.len();
-        if packets.len() != region.arena.live() {
+        if packets.len() != region.hosts.plane.arena.live() {
             return Err(RunError::Conservation(format!(
                 "{} packets stored, {} found on links",
-                region.arena.live(),
+                region.hosts.plane.arena.live(),
                 packets.len()
             )));
         }

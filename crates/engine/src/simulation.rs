@@ -1,40 +1,16 @@
-//! The run: serves events in order. `forwarding.rs` moves packets, `delivery.rs` serves agents.
-//!
-//! Order at one instant: controls (end, warm-up), ends of processing, probes, ends of transmission, arrivals by link,
-//! senders' timers by flow, receivers' timers by flow. It follows from the numbering of sources
-//! and the calendar's (time, source) order, so it depends on the network alone.
+//! The run: serves events in order. `clock.rs` has the order, `data_plane.rs` and `hosts.rs` the parts of the
+//! network that it hands them to.
 
-use crate::account::Accounts;
-use crate::adaptive::AdaptiveFlow;
-use crate::calendar::{Calendar, Source};
-use crate::classifier::Classifier;
-use crate::conditioner::Conditioner;
+use crate::calendar::Source;
+use crate::clock::{Sources, CENSUS_SOURCE, WARM_UP_SOURCE, WINDOW_SOURCE};
 use crate::control::ControlPlane;
-use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
-use crate::delivered_marks::DeliveredMarks;
-use crate::echo::EchoSender;
-use crate::event_free_hops::EventFreeHops;
-use crate::histogram::Pool;
-use crate::link::Link;
-use crate::mpls::Tables;
+use crate::hosts::Hosts;
 use crate::observer::Observer;
 use crate::panic::catch_panic;
-use crate::partition::Region;
-use crate::path_account::PathAccounts;
 use crate::prefetch::PrefetchPipeline;
 use crate::probe::ProbeSampler;
-use crate::processing::Processor;
 use crate::recovery::Recovery;
-use crate::reordering::LatePackets;
-use crate::route::Fib;
-use crate::static_routes::StaticRoutes;
-use crate::transfers::Workloads;
-use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
-use trunkline_agent::tcp::{Counters, Handshake, Receiver, Sender};
-use trunkline_agent::udp;
-use trunkline_packet::{flag, Arena, Ecn};
-use trunkline_units::{RandomStream, Span, Time};
+use trunkline_units::Time;
 
 /// Why a run ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,201 +85,33 @@ impl std::fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// The agents of a flow, by index into their arrays.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum FlowAgents {
-    /// Sender and receiver have the same index.
-    Tcp(u32),
-    /// Source; the sink has no state.
-    Udp(u32),
-    /// Datagrams at a rate that heeds congestion: both ends have state.
-    Adaptive(u32),
-    /// Connections that come and go: index of the workload.
-    Transfers(u32),
-    /// Messages of this protocol.
-    Control(u32),
-}
-
-/// Parts of a port that few ports have.
-#[derive(Debug)]
-pub(crate) struct NearEnd {
-    /// Separates the drop precedences of a FIFO.
-    pub classifier: Option<Classifier>,
-    pub conditioner: Option<Conditioner>,
-    pub accounts: Option<Accounts>,
-}
-
-/// Header values of a flow's packets, and the agents that handle them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FlowPlan {
-    pub agents: FlowAgents,
-    pub src: u32,
-    pub dst: u32,
-    /// Columns of the routing table.
-    pub src_column: u32,
-    pub dst_column: u32,
-    pub fec: u16,
-    pub fec_reverse: u16,
-    pub dscp: u8,
-    pub ttl: u8,
-    pub ecn: Ecn,
-    /// Retransmissions and acknowledgements are ECN-capable too (RFC 8257 section 6).
-    pub all_capable: bool,
-    /// Bytes of an acknowledgement, or of a datagram's headers.
-    pub header_bytes: u16,
-    pub start: Time,
-    pub stop: Time,
-    /// Index of the flow's random stream.
-    pub stream: u32,
-    /// Of one of many connections: its number, which packets carry.
-    pub connection: u32,
-    /// Flags that all its packets bear.
-    pub mark: u8,
-    /// Delay from which a datagram is more than delivered: late to its call, or, from 0, a request
-    /// to answer; else never.
-    pub late_from: Span,
-    /// Sources of the timers of sender and receiver.
-    pub wakes: [Source; 2],
-}
-
-impl FlowPlan {
-    /// Whether its connections open by a handshake.
-    #[inline(always)]
-    pub fn connects(&self) -> bool {
-        self.mark & flag::SETUP != 0
-    }
-}
-
-/// First source numbers of each kind, in the order they are served at one instant.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sources {
-    pub recovery: Source,
-    pub control: Source,
-    pub processors: Source,
-    pub probes: Source,
-    pub transmitters: Source,
-    pub arrivals: Source,
-    pub senders: Source,
-    pub receivers: Source,
-}
-
 /// The caller's stop check is called once in so many events, some 10 to 50 ms.
 pub(crate) const EVENTS_BETWEEN_STOP_CHECKS: u64 = 0x10000;
 
-pub(crate) const END_SOURCE: Source = 0;
-pub(crate) const WARM_UP_SOURCE: Source = 1;
-/// A region waits to hear from the others.
-pub(crate) const WINDOW_SOURCE: Source = 2;
-/// The packets in the network are counted.
-pub(crate) const CENSUS_SOURCE: Source = 3;
 /// Counts of a run.
 const CENSUS_COUNT: Time = 1000;
 
-/// A network being run.
+/// Bounds of a run, and what its errors name.
 #[derive(Debug)]
-pub struct Simulation<O: ?Sized> {
-    pub(crate) now: Time,
-    pub(crate) calendar: Calendar,
-    pub(crate) sources: Sources,
-    pub(crate) links: Vec<Link>,
-    /// Capacity of each link [bit/s].
-    pub(crate) capacity: Vec<u64>,
-    /// Other functions at the near end of each link, where there are any.
-    pub(crate) near_ends: Vec<Option<Box<NearEnd>>>,
-    /// Node at the near end of each link.
-    pub(crate) link_from: Vec<u32>,
-    pub(crate) tables: Tables,
-    pub(crate) fib: Fib,
-    pub(crate) static_routes: Option<StaticRoutes>,
-    pub(crate) arena: Arena,
-    pub(crate) flows: Vec<FlowPlan>,
-    pub(crate) senders: Vec<Sender>,
-    pub(crate) receivers: Vec<Receiver>,
-    /// By agent, where its connection opens by a handshake; by flow, as each begins.
-    pub(crate) handshakes: Vec<Option<Box<Handshake>>>,
-    pub(crate) fresh_handshakes: Vec<Option<Arc<Handshake>>>,
-    pub(crate) datagrams: Vec<udp::Source>,
-    pub(crate) adaptive_flows: Vec<AdaptiveFlow>,
-    pub(crate) streams: Vec<RandomStream>,
-    pub(crate) workloads: Workloads,
-    pub(crate) totals: Vec<Totals>,
-    pub(crate) delays: Vec<DelayStatistics>,
-    pub(crate) pool: Pool,
-    pub(crate) drops: Drops,
-    pub(crate) marks: CongestionMarks,
-    pub(crate) echoes: Vec<EchoSender>,
-    pub(crate) path_accounts: Option<Box<PathAccounts>>,
-    pub(crate) delivered_marks: Option<Box<DeliveredMarks>>,
-    pub(crate) sampler: ProbeSampler,
-    pub(crate) processors: Vec<Processor>,
-    pub(crate) late_packets: Vec<LatePackets>,
+pub(crate) struct RunLimits {
+    pub end: Time,
+    /// The next stop check is after this number of events.
+    pub next_question: u64,
+    pub events_per_instant: u64,
+    pub node_names: Vec<String>,
+}
+
+/// A network being run: it deals out the events.
+#[derive(Debug)]
+pub struct Simulation<O> {
+    pub(crate) limits: RunLimits,
     pub(crate) recovery: Recovery,
     pub(crate) control: Option<Box<ControlPlane>>,
+    pub(crate) sampler: ProbeSampler,
     pub(crate) lookahead: PrefetchPipeline,
-    pub(crate) region: Region,
-    pub(crate) ahead: EventFreeHops,
-    /// A transmission from a port with classes that ends before this has no event of its own unless
-    /// another packet waits for its end.
-    pub(crate) untimed_before: Time,
     /// Packets in the network at equal distances in time.
     pub(crate) census: Vec<u64>,
-    pub(crate) end: Time,
-    pub(crate) at_warm_up: Baseline,
-    pub(crate) events: u64,
-    /// The next stop check is after this number of events.
-    pub(crate) next_question: u64,
-    pub(crate) events_per_instant: u64,
-    pub(crate) node_names: Vec<String>,
-    pub(crate) observer: O,
-}
-
-/// A network being run, whatever its observer: functions that record nothing are methods of this, and
-/// are compiled once.
-pub(crate) type AnySimulation = Simulation<dyn Send>;
-
-impl<O: Observer> Deref for Simulation<O> {
-    type Target = AnySimulation;
-
-    #[inline(always)]
-    fn deref(&self) -> &AnySimulation {
-        self
-    }
-}
-
-impl<O: Observer> DerefMut for Simulation<O> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut AnySimulation {
-        self
-    }
-}
-
-/// Counters at the end of the warm-up.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Baseline {
-    pub at: Time,
-    /// By flow; empty where there was no warm-up, so that all counters were 0.
-    pub flows: Vec<FlowBaseline>,
-    /// Packets and bytes in each class of each port.
-    pub in_port: Vec<Vec<(u64, u64)>>,
-    /// Waits by class of each port that were not counted alike by then (see `results::debts`).
-    pub debts: Vec<Vec<i128>>,
-    pub events: u64,
-    pub live: u64,
-}
-
-/// Counters of a flow at the end of the warm-up.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FlowBaseline {
-    pub totals: Totals,
-    pub tcp: Counters,
-    pub goodput: u64,
-}
-
-impl Baseline {
-    /// That of a flow.
-    pub fn flow(&self, flow: usize) -> FlowBaseline {
-        self.flows.get(flow).copied().unwrap_or_default()
-    }
+    pub(crate) hosts: Hosts<O>,
 }
 
 impl<O: Observer> Simulation<O> {
@@ -313,130 +121,130 @@ impl<O: Observer> Simulation<O> {
     /// A storm, an interruption, or a panic.
     pub fn run(&mut self, stops_at: &dyn Fn(Time) -> bool) -> Result<(), RunError> {
         catch_panic(|| self.serve(stops_at))
-            .unwrap_or_else(|why| Err(RunError::Panic { at: self.now, why }))
+            .unwrap_or_else(|why| Err(RunError::Panic { at: self.hosts.plane.clock.now, why }))
     }
 
     fn serve(&mut self, stops_at: &dyn Fn(Time) -> bool) -> Result<(), RunError> {
         let mut at_once = 0;
-        while let Some((at, source)) = self.calendar.pop() {
+        while let Some((at, source)) = self.hosts.plane.clock.calendar.pop() {
+            let clock = &mut self.hosts.plane.clock;
             // Whether the clock moves is hard to predict: a selection, not a branch.
-            at_once = 1 + if at == self.now { at_once } else { 0 };
-            self.now = at;
-            self.observer.on_event(at, source);
-            if at_once > self.events_per_instant {
+            at_once = 1 + if at == clock.now { at_once } else { 0 };
+            clock.now = at;
+            self.hosts.plane.observer.on_event(at, source);
+            if at_once > self.limits.events_per_instant {
                 return Err(self.event_storm_error(source));
             }
-            self.events += 1;
-            if self.events >= self.next_question {
-                self.next_question = self.events + EVENTS_BETWEEN_STOP_CHECKS;
+            let clock = &mut self.hosts.plane.clock;
+            clock.events += 1;
+            if clock.events >= self.limits.next_question {
+                self.limits.next_question = clock.events + EVENTS_BETWEEN_STOP_CHECKS;
                 if stops_at(at) {
                     return Err(self.interruption_error());
                 }
             }
             if self.lookahead.worthwhile {
-                self.fetch_ahead();
+                self.lookahead.fetch_ahead(&mut self.hosts);
             }
-            let Sources {
-                recovery,
-                control,
-                processors,
-                probes,
-                transmitters,
-                arrivals,
-                senders,
-                receivers,
-            } = self.sources;
+            let Sources { probes, transmitters, arrivals, senders, receivers, .. } =
+                self.hosts.plane.clock.sources;
             if source >= arrivals && source < senders {
-                self.arrive((source - arrivals) as usize);
+                self.hosts.arrive((source - arrivals) as usize);
             } else if source >= receivers {
-                self.wake_receiver(source - receivers);
+                self.hosts.wake_receiver(source - receivers);
             } else if source >= senders {
-                self.wake_sender(source - senders);
+                self.hosts.wake_sender(source - senders);
             } else if source >= transmitters {
-                self.finish_transmission((source - transmitters) as usize);
+                self.hosts.plane.finish_transmission((source - transmitters) as usize);
             } else if source >= probes {
-                self.sample(source - probes);
-            } else if source >= processors {
-                self.end_stage(source - processors);
-            } else if source >= control {
-                self.wake_control(source - control);
-            } else if source >= recovery {
-                self.recover(source - recovery);
-            } else if source == WARM_UP_SOURCE {
-                self.end_warm_up();
-            } else if source == WINDOW_SOURCE {
-                self.events -= 1; // is of how the run is done, not of the network
-                return Ok(());
-            } else if source == CENSUS_SOURCE {
-                self.events -= 1;
-                self.take_census();
-            } else {
-                self.sample_last();
+                self.sampler.sample(&mut self.hosts, source - probes);
+            } else if self.serve_rare(source) {
                 break;
+            }
+            if !self.hosts.plane.notices.is_empty() {
+                self.settle_notices();
             }
         }
         Ok(())
     }
+
+    /// Serves an event that few runs have, or have once. True: `run` ends.
+    #[cold]
+    #[inline(never)]
+    fn serve_rare(&mut self, source: Source) -> bool {
+        let Sources { recovery, control, stages, .. } = self.hosts.plane.clock.sources;
+        if source >= stages {
+            self.hosts.end_stage(source - stages);
+        } else if source >= control {
+            self.wake_control(source - control);
+        } else if source >= recovery {
+            self.recover(source - recovery);
+        } else if source == WARM_UP_SOURCE {
+            self.end_warm_up();
+        } else if source == WINDOW_SOURCE {
+            self.hosts.plane.clock.events -= 1; // is of how the run is done, not of the network
+            return true;
+        } else if source == CENSUS_SOURCE {
+            self.hosts.plane.clock.events -= 1;
+            self.take_census();
+        } else {
+            self.sampler.sample_last(&mut self.hosts);
+            return true;
+        }
+        false
+    }
 }
 
-impl AnySimulation {
-    /// Packets in the network, those between two regions included.
-    pub(crate) fn packets_in_network(&self) -> u64 {
-        self.arena.live() as u64 + self.region.packets_crossing()
-    }
-
+impl<O: Observer> Simulation<O> {
     /// Counts the packets in the network and sees to the next count.
     #[cold]
     fn take_census(&mut self) {
-        self.census.push(self.packets_in_network());
+        self.census.push(self.hosts.plane.packets_in_network());
         self.arm_census();
     }
 
     pub(crate) fn arm_census(&mut self) {
-        let next =
-            u128::from(self.end) * (self.census.len() as u128 + 1) / u128::from(CENSUS_COUNT);
+        let next = u128::from(self.limits.end) * (self.census.len() as u128 + 1)
+            / u128::from(CENSUS_COUNT);
+        let clock = &mut self.hosts.plane.clock;
         // A run of fewer nanoseconds than counts has several at once: one is enough.
-        self.calendar.schedule(CENSUS_SOURCE, (next as Time).max(self.now + 1));
+        clock.calendar.schedule(CENSUS_SOURCE, (next as Time).max(clock.now + 1));
     }
 
     #[cold]
     pub(crate) fn interruption_error(&mut self) -> RunError {
+        let plane = &mut self.hosts.plane;
         let mut queued = 0;
-        for index in 0..self.links.len() {
-            self.drain_link(index);
-            queued += u64::from(self.links[index].in_port().packets);
+        for index in 0..plane.ports.links.len() {
+            plane.drain_link(index);
+            queued += u64::from(plane.ports.links[index].in_port().packets);
         }
-        let (events, packets) = (self.events, self.packets_in_network());
-        RunError::Interrupted { at: self.now, events, packets, queued }
+        let (events, packets) = (plane.clock.events, plane.packets_in_network());
+        RunError::Interrupted { at: plane.clock.now, events, packets, queued }
     }
 
     #[cold]
     fn event_storm_error(&self, source: Source) -> RunError {
-        let Sources { processors, probes, transmitters, arrivals, senders, receivers, .. } =
-            self.sources;
-        let flows = self.flows.len() as u32;
+        let plane = &self.hosts.plane;
+        let Sources { stages, probes, transmitters, arrivals, senders, receivers, .. } =
+            plane.clock.sources;
+        let flows = self.hosts.flows.len() as u32;
         let node = if source >= receivers + flows {
-            self.flow_of_timer(source - receivers - flows).dst
+            self.hosts.flow_of_timer(source - receivers - flows).dst
         } else if source >= receivers {
-            self.flows[(source - receivers) as usize].dst
+            self.hosts.flows[(source - receivers) as usize].dst
         } else if source >= senders {
-            self.flows[(source - senders) as usize].src
+            self.hosts.flows[(source - senders) as usize].src
         } else if source >= arrivals {
-            self.links[(source - arrivals) as usize].to
+            plane.ports.links[(source - arrivals) as usize].to
         } else if source >= transmitters {
-            self.link_from[(source - transmitters) as usize]
-        } else if source >= processors && source < probes {
-            let number = (source - processors) as usize;
-            self.processors.get(number).map_or(0, |processor| processor.node)
+            plane.ports.from[(source - transmitters) as usize]
+        } else if source >= stages && source < probes {
+            let number = (source - stages) as usize;
+            plane.stages.processors.get(number).map_or(0, |processor| processor.node)
         } else {
             0
         };
-        RunError::Storm { at: self.now, node: self.node_names[node as usize].clone() }
-    }
-
-    /// Length of the measured part of the run so far.
-    #[must_use]
-    pub fn measured(&self) -> Span {
-        self.now - self.at_warm_up.at
+        RunError::Storm { at: plane.clock.now, node: self.limits.node_names[node as usize].clone() }
     }
 }

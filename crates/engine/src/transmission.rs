@@ -8,16 +8,15 @@
 //! been idle.
 
 use crate::classful::{DiscardedPacket, NextTransmission};
+use crate::data_plane::DataPlane;
 use crate::link::{Departure, OnwardHop, Port};
 use crate::observer::Observer;
-use crate::simulation::{AnySimulation, Simulation};
-use trunkline_units::Time;
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer> DataPlane<O> {
     /// A packet has arrived at a classful port, which starts if it is idle.
     #[inline(always)]
     pub(crate) fn start_transmission(&mut self, index: usize, passes: bool) {
-        let link = &mut self.links[index];
+        let link = &mut self.ports.links[index];
         let Port::Classful(port) = &mut link.port else { return };
         match &port.in_service {
             Some(service) if passes => {
@@ -25,7 +24,7 @@ impl<O: Observer> Simulation<O> {
                 self.transmit(index, bytes, false);
             }
             Some(_) if link.onward == OnwardHop::CatchesUp => {}
-            Some(_) => self.time_end(index),
+            Some(_) => self.ports.time_end(index, &mut self.clock),
             None => self.start_next(index),
         }
         self.tell_discarded(index);
@@ -34,17 +33,16 @@ impl<O: Observer> Simulation<O> {
     /// Lets a classful port that is at rest take its next packet.
     #[inline(always)]
     fn start_next(&mut self, index: usize) {
-        let Port::Classful(port) = &mut self.links[index].port else { return };
-        let source = self.sources.transmitters + index as u32;
-        match port.start_next(self.now) {
+        let Port::Classful(port) = &mut self.ports.links[index].port else { return };
+        match port.start_next(self.clock.now) {
             NextTransmission::Send { bytes, mark } => self.transmit(index, bytes, mark),
             NextTransmission::Wait(until) => {
                 port.timed = true;
-                self.calendar.schedule(source, until);
+                self.clock.schedule_transmitter(index as u32, until);
             }
             NextTransmission::Rest => {
                 if std::mem::take(&mut port.timed) {
-                    self.calendar.cancel(source);
+                    self.clock.cancel_transmitter(index as u32);
                 }
             }
         }
@@ -53,30 +51,29 @@ impl<O: Observer> Simulation<O> {
     /// A classful port sends the packet that is in service.
     #[inline(always)]
     fn transmit(&mut self, index: usize, bytes: u32, mark: bool) {
-        if let Port::Classful(port) = &self.links[index].port {
+        if let Port::Classful(port) = &self.ports.links[index].port {
             if let (true, Some(service)) = (port.reports_departures, port.in_service) {
-                self.leave_host_queue(service.packet);
+                self.notice_departure_from_host(service.packet);
             }
         }
         if mark {
             self.mark_in_service(index);
         }
-        let Port::Classful(port) = &mut self.links[index].port else { return };
+        let Port::Classful(port) = &mut self.ports.links[index].port else { return };
         let Some(service) = &port.in_service else { return };
-        self.observer.on_transmission_start(service.packet, self.now);
+        self.observer.on_transmission_start(service.packet, self.clock.now);
         let was_timed = std::mem::take(&mut port.timed);
-        let link = &mut self.links[index];
-        let until = self.now + link.serializer.span(bytes);
-        let source = self.sources.transmitters + index as u32;
-        let Some(departure) = link.send_untimed(until, self.untimed_before) else {
-            return self.calendar.schedule(source, until);
+        let link = &mut self.ports.links[index];
+        let until = self.clock.now + link.serializer.span(bytes);
+        let Some(departure) = link.send_untimed(until, self.clock.untimed_before) else {
+            return self.clock.schedule_transmitter(index as u32, until);
         };
-        self.events += 1;
+        self.clock.events += 1;
         if link.onward != OnwardHop::CatchesUp && link.take_untimed_end().is_some() {
-            self.events -= 1;
-            self.calendar.schedule(source, until);
+            self.clock.events -= 1;
+            self.clock.schedule_transmitter(index as u32, until);
         } else if was_timed {
-            self.calendar.cancel(source);
+            self.clock.cancel_transmitter(index as u32);
         }
         self.depart(index, departure);
     }
@@ -84,7 +81,7 @@ impl<O: Observer> Simulation<O> {
     /// The class's AQM marks the packet that it lets go.
     #[cold]
     fn mark_in_service(&mut self, index: usize) {
-        let Port::Classful(port) = &self.links[index].port else { return };
+        let Port::Classful(port) = &self.ports.links[index].port else { return };
         if let Some(service) = &port.in_service {
             let (packet, class, precedence) =
                 (service.packet, service.class, service.size.precedence());
@@ -95,20 +92,20 @@ impl<O: Observer> Simulation<O> {
     /// The last bit of a classful port's packet leaves, now or ahead of time.
     #[inline(always)]
     fn depart(&mut self, index: usize, departure: Departure) {
-        let link = &mut self.links[index];
+        let link = &mut self.ports.links[index];
         if link.is_outbound() {
             return self.send_to_other_region(index as u32, departure);
         }
         link.wire.push(departure);
         if link.wire.len() == 1 {
             let due = departure.at + link.delay;
-            self.calendar.schedule(self.sources.arrivals + index as u32, due);
+            self.clock.schedule_arrival(index as u32, due);
         }
     }
 
     #[inline(always)]
     fn tell_discarded(&mut self, index: usize) {
-        let Port::Classful(port) = &self.links[index].port else { return };
+        let Port::Classful(port) = &self.ports.links[index].port else { return };
         if !port.discarded.is_empty() {
             self.lose_discarded(index as u32);
         }
@@ -117,71 +114,32 @@ impl<O: Observer> Simulation<O> {
     /// Drops packets that a port had admitted.
     #[cold]
     fn lose_discarded(&mut self, index: u32) {
-        let Port::Classful(port) = &mut self.links[index as usize].port else { return };
+        let Port::Classful(port) = &mut self.ports.links[index as usize].port else { return };
         let mut discarded = std::mem::take(&mut port.discarded);
-        let node = self.link_from[index as usize];
+        let node = self.ports.from[index as usize];
         for DiscardedPacket { packet, bytes, place, cause } in discarded.drain(..) {
-            let near_end = self.near_ends[index as usize].as_deref_mut();
+            let near_end = self.ports.near_ends[index as usize].as_deref_mut();
             if let Some(accounts) = near_end.and_then(|near_end| near_end.accounts.as_mut()) {
                 accounts.discard(&self.arena[packet], place, bytes);
             }
             self.drop_packet(packet, cause, Some(index), node, place);
         }
-        if let Port::Classful(port) = &mut self.links[index as usize].port {
+        if let Port::Classful(port) = &mut self.ports.links[index as usize].port {
             port.discarded = discarded;
         }
     }
 
     /// The last bit of a classful port's packet has left, or a shaped class may send now.
     pub(crate) fn finish_transmission(&mut self, index: usize) {
-        let Port::Classful(port) = &mut self.links[index].port else { return };
+        let Port::Classful(port) = &mut self.ports.links[index].port else { return };
         port.timed = false;
-        if let Some(sent) = port.finish(self.now) {
+        if let Some(sent) = port.finish(self.clock.now) {
             if !sent.on_wire {
-                let at = self.now;
+                let at = self.clock.now;
                 self.depart(index, Departure::with_size(at, sent.packet, sent.size));
             }
         }
         self.start_next(index);
         self.tell_discarded(index);
-    }
-}
-
-impl AnySimulation {
-    /// Brings a link's queues up to `now`, at which no arrival has been served yet.
-    pub(crate) fn drain_link(&mut self, index: usize) {
-        self.catch_up(index, self.now.saturating_sub(1));
-        self.links[index].drain(self.now);
-    }
-
-    /// Makes the choices of a classful port that are due by `now` and have no events.
-    pub(crate) fn catch_up(&mut self, index: usize, now: Time) {
-        let link = &mut self.links[index];
-        if !link.is_fifo() {
-            if let Some(until) = link.catch_up(now, self.untimed_before, &mut self.events) {
-                self.calendar.schedule(self.sources.transmitters + index as u32, until);
-            }
-        }
-    }
-
-    /// From now on each end of a transmission that a packet waits for has an event.
-    #[cold]
-    pub(crate) fn keep_time(&mut self, index: usize) {
-        let link = &mut self.links[index];
-        if link.onward == OnwardHop::CatchesUp {
-            link.onward = OnwardHop::Arrives;
-            self.catch_up(index, self.now);
-            self.time_end(index);
-        }
-    }
-
-    /// Gives the end of a transmission an event if a packet waits for it.
-    #[inline(always)]
-    fn time_end(&mut self, index: usize) {
-        let link = &mut self.links[index];
-        if let Some(until) = link.take_untimed_end() {
-            self.events -= 1;
-            self.calendar.schedule(self.sources.transmitters + index as u32, until);
-        }
     }
 }

@@ -7,7 +7,8 @@ use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
 use crate::link::{FarEnd, Link};
 use crate::network::Network;
-use crate::simulation::{NearEnd, RunError};
+use crate::ports::NearEnd;
+use crate::simulation::RunError;
 use trunkline_units::{RandomStream, TransmissionClock};
 
 pub(super) fn build_link(

@@ -4,9 +4,12 @@
 //! node's, a receiver and the delays its destination's. Everything else is a sum.
 
 use crate::counters::Totals;
+use crate::data_plane::AnyDataPlane;
+use crate::hosts::{FlowAgents, Hosts};
+use crate::measurements::Measurements;
 use crate::observer::Observer;
 use crate::results::PacketsInside;
-use crate::simulation::{AnySimulation, FlowAgents, RunError, Simulation};
+use crate::simulation::{RunError, Simulation};
 use crate::tables::Table;
 use std::mem::swap;
 
@@ -17,52 +20,57 @@ pub(super) fn join_regions<O: Observer>(
 ) -> Result<Vec<Table>, RunError> {
     let mut inside = PacketsInside::default();
     for region in &mut regions {
-        (0..region.links.len()).for_each(|index| region.drain_link(index));
+        (0..region.hosts.plane.ports.links.len())
+            .for_each(|index| region.hosts.plane.drain_link(index));
         inside.add(region)?;
     }
     let mut parts = regions.into_iter().zip(0..);
     let (mut joined, _) = parts.next().expect("a run has a region");
-    let mut observers = vec![std::mem::take(&mut joined.observer)];
+    let mut observers = vec![std::mem::take(&mut joined.hosts.plane.observer)];
     for (mut part, number) in parts {
-        observers.push(std::mem::take(&mut part.observer));
+        observers.push(std::mem::take(&mut part.hosts.plane.observer));
         joined.join(&mut part, &|node| of_node[node as usize] == number);
     }
     joined.sampler.sort();
-    let (end, threads) = (joined.end, observers.len());
+    let (end, threads) = (joined.limits.end, observers.len());
     let (mut tables, _) = joined.finish_with(inside)?;
     tables.extend(O::join(observers).table(end, threads));
     Ok(tables)
 }
 
-impl AnySimulation {
+impl<O: Observer> Simulation<O> {
     /// Joins a region to those before it; `owns` tests whether a node is its own.
     fn join(&mut self, part: &mut Self, owns: &dyn Fn(u32) -> bool) {
-        self.join_links(part, owns);
-        let blocks = self.pool.append(std::mem::take(&mut part.pool));
-        for flow in 0..self.flows.len() {
-            self.totals[flow].add(&part.totals[flow]);
-            let part_flow = part.at_warm_up.flow(flow);
-            if let Some(own_flow) = self.at_warm_up.flows.get_mut(flow) {
-                own_flow.totals.add(&part_flow.totals);
-                // A receiver of another region has received nothing here.
-                own_flow.goodput += part_flow.goodput;
-                if owns(self.flows[flow].src) {
-                    own_flow.tcp = part_flow.tcp;
-                }
-            }
-            let plan = self.flows[flow];
+        self.hosts.join(&mut part.hosts, owns);
+        self.sampler.join(&part.sampler);
+        for (count, more) in self.census.iter_mut().zip(&part.census) {
+            *count += more;
+        }
+    }
+}
+
+impl<O: Observer> Hosts<O> {
+    fn join(&mut self, part: &mut Self, owns: &dyn Fn(u32) -> bool) {
+        self.plane.join_links(&mut part.plane, owns);
+        let (measured, part_measured) = (&mut self.plane.measured, &mut part.plane.measured);
+        let blocks = measured.join_sums(part_measured);
+        for (flow, plan) in self.flows.iter().enumerate() {
             if owns(plan.dst) {
-                swap(&mut self.delays[flow], &mut part.delays[flow]);
-                self.delays[flow].histogram.moved(blocks);
-                if let FlowAgents::Tcp(agent) = plan.agents {
-                    let agent = agent as usize;
-                    swap(&mut self.receivers[agent], &mut part.receivers[agent]);
-                }
+                swap(&mut measured.delays[flow], &mut part_measured.delays[flow]);
+                measured.delays[flow].histogram.moved(blocks);
+            }
+            if let (true, Some(own_flow)) =
+                (owns(plan.src), measured.at_warm_up.flows.get_mut(flow))
+            {
+                own_flow.tcp = part_measured.at_warm_up.flow(flow).tcp;
+            }
+            let FlowAgents::Tcp(agent) = plan.agents else { continue };
+            let agent = agent as usize;
+            if owns(plan.dst) {
+                swap(&mut self.receivers[agent], &mut part.receivers[agent]);
             }
             if owns(plan.src) {
-                if let FlowAgents::Tcp(agent) = plan.agents {
-                    swap(&mut self.senders[agent as usize], &mut part.senders[agent as usize]);
-                }
+                swap(&mut self.senders[agent], &mut part.senders[agent]);
             }
         }
         for (own_flow, part_flow) in self.echoes.iter_mut().zip(&mut part.echoes) {
@@ -72,44 +80,59 @@ impl AnySimulation {
                 own_flow.back.histogram.moved(blocks);
             }
         }
+    }
+}
+
+impl Measurements {
+    /// Adds the counts of a region; the blocks of its histograms come behind as many as it returns.
+    fn join_sums(&mut self, part: &mut Self) -> usize {
+        for (own, more) in self.totals.iter_mut().zip(&part.totals) {
+            own.add(more);
+        }
+        for (own, more) in self.at_warm_up.flows.iter_mut().zip(&part.at_warm_up.flows) {
+            own.totals.add(&more.totals);
+            // A receiver of another region has received nothing here.
+            own.goodput += more.goodput;
+        }
         if let (Some(own), Some(more)) = (&mut self.delivered_marks, &part.delivered_marks) {
             own.add(more);
         }
-        self.sampler.join(&part.sampler);
-        for (path, more) in self.tables.paths.iter_mut().zip(&part.tables.paths) {
+        self.drops.merge(&part.drops);
+        self.marks.merge(&part.marks);
+        self.at_warm_up.events += part.at_warm_up.events - 1;
+        self.at_warm_up.live += part.at_warm_up.live;
+        self.pool.append(std::mem::take(&mut part.pool))
+    }
+}
+
+impl AnyDataPlane {
+    fn join_links(&mut self, part: &mut Self, owns: &dyn Fn(u32) -> bool) {
+        let (ports, part_ports) = (&mut self.ports, &mut part.ports);
+        let (baseline, part_baseline) =
+            (&mut self.measured.at_warm_up, &mut part.measured.at_warm_up);
+        for link in 0..ports.links.len() {
+            let near = owns(ports.from[link]);
+            let far = owns(ports.links[link].to);
+            if near {
+                swap(&mut ports.links[link], &mut part_ports.links[link]);
+                swap(&mut ports.near_ends[link], &mut part_ports.near_ends[link]);
+                swap(&mut baseline.in_port[link], &mut part_baseline.in_port[link]);
+                swap(&mut baseline.debts[link], &mut part_baseline.debts[link]);
+                ports.forgone[link] = part_ports.forgone[link];
+            }
+            if near != far {
+                let (own, other) = (&mut ports.links[link], &mut part_ports.links[link]);
+                own.swap_wire(other);
+                swap(&mut own.far_end, &mut other.far_end);
+            }
+        }
+        let (paths, part_paths) = (&mut self.tables.mpls.paths, &part.tables.mpls.paths);
+        for (path, more) in paths.iter_mut().zip(part_paths) {
             path.packets += more.packets;
             path.bytes += more.bytes;
         }
-        self.drops.merge(&part.drops);
-        self.marks.merge(&part.marks);
-        for (count, more) in self.census.iter_mut().zip(&part.census) {
-            *count += more;
-        }
         // Each region has served the end of the warm-up and of the run, which are one event each.
-        self.events += part.events - 2;
-        self.at_warm_up.events += part.at_warm_up.events - 1;
-        self.at_warm_up.live += part.at_warm_up.live;
-    }
-
-    fn join_links(&mut self, part: &mut Self, owns: &dyn Fn(u32) -> bool) {
-        for link in 0..self.links.len() {
-            let near = owns(self.link_from[link]);
-            let far = owns(self.links[link].to);
-            if near {
-                swap(&mut self.links[link], &mut part.links[link]);
-                swap(&mut self.near_ends[link], &mut part.near_ends[link]);
-                let (own_baseline, part_baseline) = (&mut self.at_warm_up, &mut part.at_warm_up);
-                swap(&mut own_baseline.in_port[link], &mut part_baseline.in_port[link]);
-                swap(&mut own_baseline.debts[link], &mut part_baseline.debts[link]);
-                let line = &mut self.recovery.lines[link];
-                line.forgone = part.recovery.lines[link].forgone;
-            }
-            if near != far {
-                let (own_baseline, part_baseline) = (&mut self.links[link], &mut part.links[link]);
-                own_baseline.swap_wire(part_baseline);
-                swap(&mut own_baseline.far_end, &mut part_baseline.far_end);
-            }
-        }
+        self.clock.events += part.clock.events - 2;
     }
 }
 

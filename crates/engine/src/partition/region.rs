@@ -1,8 +1,8 @@
 //! A region: the nodes whose events it serves, and the packets that cross its edge.
 
+use crate::data_plane::DataPlane;
 use crate::link::{Departure, LostPacket, OnwardHop};
 use crate::observer::Observer;
-use crate::simulation::Simulation;
 use trunkline_packet::arena::AckDetails;
 use trunkline_packet::{Packet, PacketId};
 
@@ -43,27 +43,26 @@ impl Region {
     }
 }
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer> DataPlane<O> {
     /// Keeps to the events of one region's nodes, before any is due.
     pub(super) fn restrict_to_region(&mut self, of_node: &[u8], region: u8, regions: usize) {
         self.region.of_node = of_node.to_vec();
         self.region.number = region;
         self.observer.watch_region(region);
         self.region.outbox.resize_with(regions, Vec::new);
-        for (link, from) in self.links.iter_mut().zip(&self.link_from) {
+        for (link, from) in self.ports.links.iter_mut().zip(&self.ports.from) {
             let inside = |node: u32| of_node[node as usize] == region;
             let crosses = inside(*from) && !inside(link.to);
             if crosses {
                 link.onward = OnwardHop::Crosses;
             }
         }
-        self.keep_probes(|node| of_node[node as usize] == region);
     }
 
     /// Sends the last packet that a port at the edge accepted to the other side.
     #[inline(never)]
     pub(crate) fn send_accepted_to_other_region(&mut self, index: u32) {
-        let departure = *self.links[index as usize].newest();
+        let departure = *self.ports.links[index as usize].newest();
         self.send_to_other_region(index, departure);
     }
 
@@ -73,7 +72,7 @@ impl<O: Observer> Simulation<O> {
         let (packet, details) = (self.arena[id], self.arena.details(id));
         let known_as = self.observer.packet_name(id);
         self.arena.remove(id);
-        let to = self.region.of_node[self.links[link as usize].to as usize];
+        let to = self.region.of_node[self.ports.links[link as usize].to as usize];
         let crossing = Crossing { link, departure, packet, details, known_as };
         self.region.outbox[usize::from(to)].push(crossing);
     }
@@ -92,11 +91,11 @@ impl<O: Observer> Simulation<O> {
             let packet = self.admit(&crossing);
             let Crossing { link, mut departure, .. } = crossing;
             departure.packet = packet;
-            let source = self.sources.arrivals + link;
-            let link = &mut self.links[link as usize];
+            let number = link;
+            let link = &mut self.ports.links[number as usize];
             link.accept_crossing(departure);
             if link.wire.len() == 1 {
-                self.calendar.schedule(source, departure.at + link.delay);
+                self.clock.schedule_arrival(number, departure.at + link.delay);
             }
         }
     }
@@ -104,16 +103,16 @@ impl<O: Observer> Simulation<O> {
     /// Empties a failing link of this region's packets: those that its far end has received, and then
     /// the rest.
     pub(crate) fn cut_link(&mut self, index: u32) -> [Vec<LostPacket>; 2] {
-        let link = &mut self.links[index as usize];
-        let near = self.region.owns(self.link_from[index as usize]);
+        let link = &mut self.ports.links[index as usize];
+        let near = self.region.owns(self.ports.from[index as usize]);
         match (near, self.region.owns(link.to)) {
             (false, false) => [vec![], vec![]],
-            (false, true) => [link.cut_wire(self.now), vec![]],
+            (false, true) => [link.cut_wire(self.clock.now), vec![]],
             (true, far) => {
-                link.drain(self.now);
+                link.drain(self.clock.now);
                 link.forget_departed();
-                let (held, forgone) = link.take_down_link(self.now);
-                self.recovery.lines[index as usize].forgone += forgone;
+                let (held, forgone) = link.take_down_link(self.clock.now);
+                self.ports.forgone[index as usize] += forgone;
                 [vec![], if far { held } else { self.recall_from_other_region(index, held) }]
             }
         }
@@ -123,8 +122,8 @@ impl<O: Observer> Simulation<O> {
     /// them: those packets of a FIFO that the far end has not received, or those of the classes behind
     /// them.
     fn recall_from_other_region(&mut self, index: u32, held: Vec<LostPacket>) -> Vec<LostPacket> {
-        let link = &self.links[index as usize];
-        let (to, now) = (usize::from(self.region.of_node[link.to as usize]), self.now);
+        let link = &self.ports.links[index as usize];
+        let (to, now) = (usize::from(self.region.of_node[link.to as usize]), self.clock.now);
         let is_fifo = link.is_fifo();
         let in_port = |crossing: &Crossing| is_fifo && crossing.departure.at > now;
         let outbox = std::mem::take(&mut self.region.outbox[to]);

@@ -3,10 +3,11 @@
 use super::cut;
 use super::join::join_regions;
 use super::region::Crossing;
+use crate::clock::WINDOW_SOURCE;
 use crate::network::Network;
 use crate::observer::{NoObserver, Observer, Trace, WaitHistograms};
 use crate::panic::catch_panic;
-use crate::simulation::{RunError, Simulation, WINDOW_SOURCE};
+use crate::simulation::{RunError, Simulation};
 use crate::tables::Table;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,7 +137,11 @@ fn run_regions<O: Observer>(
                     observer.on_start(network.run.warmup_ns);
                     let mut simulation =
                         Simulation::new_unarmed(network, seed, observer, fib.clone())?;
-                    simulation.restrict_to_region(cut.of_node, region as u8, meeting.regions);
+                    let (of_node, region) = (cut.of_node, region as u8);
+                    let plane = &mut simulation.hosts.plane;
+                    plane.restrict_to_region(of_node, region, meeting.regions);
+                    let Simulation { sampler, hosts, .. } = &mut simulation;
+                    sampler.keep_probes(hosts, |node| of_node[node as usize] == region);
                     simulation.arm(network);
                     Ok(simulation)
                 });
@@ -194,13 +199,14 @@ fn serve<O: Observer>(
     while until < network.run.duration_ns {
         until = (until + cut.window).min(network.run.duration_ns);
         state = state.and_then(|mut simulation| {
-            simulation.calendar.schedule(WINDOW_SOURCE, until);
+            simulation.hosts.plane.clock.calendar.schedule(WINDOW_SOURCE, until);
             simulation.run(&|_| interrupted()).map(|()| simulation)
         });
         match &mut state {
             Ok(simulation) => {
                 for to in 0..meeting.regions {
-                    meeting.exchange(parity, region, to, &mut simulation.region.outbox[to]);
+                    let outbox = &mut simulation.hosts.plane.region.outbox[to];
+                    meeting.exchange(parity, region, to, outbox);
                 }
             }
             _ => meeting.failed[parity].store(true, Ordering::SeqCst),
@@ -212,7 +218,7 @@ fn serve<O: Observer>(
         if let Ok(simulation) = &mut state {
             for from in 0..meeting.regions {
                 meeting.exchange(parity, from, region, &mut inbox);
-                simulation.take_in(&mut inbox);
+                simulation.hosts.plane.take_in(&mut inbox);
             }
         }
         parity ^= 1;

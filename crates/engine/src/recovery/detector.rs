@@ -9,11 +9,11 @@
 
 use super::rerouting::LinkCondition;
 use super::timeline::TimelineRow;
-use super::{RecoveryLink, TimelineEvent};
+use super::{Recovery, RecoveryLink, RoutingReport, TimelineEvent};
+use crate::clock::Clock;
+use crate::data_plane::AnyDataPlane;
 use crate::network::recovery::{Detection, Drain};
 use crate::network::Network;
-use crate::observer::Observer;
-use crate::simulation::Simulation;
 use std::collections::{BTreeSet, VecDeque};
 use trunkline_units::{RandomStream, Span, Time, NEVER};
 
@@ -253,66 +253,66 @@ pub(super) fn all_detectors(network: &Network, lines: &[RecoveryLink], seed: u64
     detectors
 }
 
-impl<O: Observer> Simulation<O> {
+impl Recovery {
     /// A link has gone down or come up: its detectors start to notice.
-    pub(super) fn link_changed(&mut self, link: u32, down: bool) {
-        let first = self.recovery.parts.detectors;
-        for index in 0..self.recovery.detectors.len() {
-            let detector = &mut self.recovery.detectors[index];
+    pub(super) fn link_changed(&mut self, clock: &mut Clock, link: u32, down: bool) {
+        let first = self.parts.detectors;
+        for index in 0..self.detectors.len() {
+            let detector = &mut self.detectors[index];
             if detector.link != link {
                 continue;
             }
             if down {
-                detector.on_failed(self.now);
+                detector.on_failed(clock.now);
             } else {
-                detector.on_repaired(self.now);
+                detector.on_repaired(clock.now);
             }
             let due = detector.due();
-            self.schedule_recovery(first + index as u32, due);
+            clock.schedule_recovery(first + index as u32, due);
         }
     }
 
     /// Those who would detect the failure of a link know of its drain at once.
-    pub(super) fn drain_link(&mut self, link: u32, drain: Drain) {
-        self.recovery.lines[link as usize].is_drained = drain.by_switch;
-        for index in 0..self.recovery.detectors.len() {
-            let detector = &mut self.recovery.detectors[index];
+    pub(super) fn drain_link(&mut self, plane: &mut AnyDataPlane, link: u32, drain: Drain) {
+        self.lines[link as usize].is_drained = drain.by_switch;
+        for index in 0..self.detectors.len() {
+            let detector = &mut self.detectors[index];
             if detector.link != link {
                 continue;
             }
             match detector.listener {
                 DetectionListener::Guard(guard) if drain.by_switch => {
                     detector.known_down = true;
-                    self.notify(index, guard, true);
+                    self.notify(&mut plane.clock, index, guard, true);
                 }
                 DetectionListener::Routing if drain.by_metric => {
                     detector.drained = true;
                     let node = detector.node;
-                    self.flood(link, node, LinkCondition::Drained);
+                    self.flood(&mut plane.clock, link, node, LinkCondition::Drained);
                 }
                 _ => {}
             }
         }
         if drain.by_metric {
-            self.report_drain(link, true);
+            self.reports.push(RoutingReport::Drain { link, is_drained: true });
         }
     }
 
     /// A detector's time is due.
-    pub(super) fn detect(&mut self, index: usize) {
-        let now = self.now;
-        let detector = &mut self.recovery.detectors[index];
+    pub(super) fn detect(&mut self, plane: &mut AnyDataPlane, index: usize) {
+        let now = plane.clock.now;
+        let detector = &mut self.detectors[index];
         let noticed = detector.notice(now);
         let due = detector.due();
         let (link, node, listener) = (detector.link, detector.node, detector.listener);
-        self.schedule_recovery(self.recovery.parts.detectors + index as u32, due);
+        plane.clock.schedule_recovery(self.parts.detectors + index as u32, due);
         let Some(down) = noticed else { return };
         let moment = if down { TimelineEvent::Detected } else { TimelineEvent::RepairDetected };
         let protection = match listener {
             DetectionListener::Guard(guard) => Some(guard),
             DetectionListener::Routing | DetectionListener::Control => None,
         };
-        self.recovery.timeline.rows.push(TimelineRow {
+        self.timeline.rows.push(TimelineRow {
             at: now,
             moment,
             protection,
@@ -320,15 +320,17 @@ impl<O: Observer> Simulation<O> {
             node: Some(node),
         });
         if protection.is_none() {
-            self.judge_static_routes(node, link, down);
+            self.judge_static_routes(plane, node, link, down);
         }
         match listener {
-            DetectionListener::Guard(guard) => self.notify(index, guard, down),
+            DetectionListener::Guard(guard) => self.notify(&mut plane.clock, index, guard, down),
             DetectionListener::Routing => {
                 let condition = if down { LinkCondition::Down } else { LinkCondition::Up };
-                self.flood(link, node, condition);
+                self.flood(&mut plane.clock, link, node, condition);
             }
-            DetectionListener::Control => self.report_link_change(node, link, down),
+            DetectionListener::Control => {
+                self.reports.push(RoutingReport::LinkChange { node, link, down })
+            }
         }
     }
 }

@@ -6,12 +6,13 @@
 //! before a planned outage still carry packets; protections and routing take them for failed at once.
 
 use super::timeline::TimelineRow;
-use super::TimelineEvent;
+use super::{Recovery, TimelineEvent};
 use crate::classifier::Assignment;
+use crate::clock::Clock;
+use crate::data_plane::{AnyDataPlane, DataPlane};
 use crate::link::LostPacket;
 use crate::network::recovery::{Drain, Failure, Outage, Outages};
 use crate::observer::Observer;
-use crate::simulation::Simulation;
 use trunkline_packet::Cause;
 use trunkline_units::{RandomStream, Time, NEVER};
 
@@ -88,96 +89,129 @@ impl RunningFailure {
     }
 }
 
-impl<O: Observer> Simulation<O> {
-    /// A failure begins or ends, or the drain before it begins.
-    pub(super) fn change_failure(&mut self, index: usize) {
-        let breakage = &mut self.recovery.breakages[index];
-        if let Some(drain) = breakage.drain.take() {
+/// A change of a link by a failure.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LinkChange {
+    Drain(Drain),
+    /// `node`: the failure is a node's.
+    Down {
+        node: bool,
+    },
+    Up {
+        node: bool,
+        ends_drain: bool,
+    },
+}
+
+impl Recovery {
+    /// A failure begins or ends, or the drain before it begins: its links, and the change of each.
+    pub(super) fn advance_failure(
+        &mut self,
+        clock: &mut Clock,
+        index: usize,
+    ) -> (Vec<u32>, LinkChange) {
+        let breakage = &mut self.breakages[index];
+        let change = if let Some(drain) = breakage.drain.take() {
             breakage.has_drained_metric = drain.by_metric;
-            let (links, next_at) = (breakage.links.clone(), breakage.next_at);
-            self.schedule_recovery(index as u32, next_at);
-            for &link in &links {
-                self.note_link(link, TimelineEvent::Drained);
-            }
-            for link in links {
-                self.drain_link(link, drain);
-            }
-            return;
-        }
-        breakage.down = !breakage.down;
-        let (down, node) = (breakage.down, breakage.node);
-        let ends_drain = !down && std::mem::take(&mut breakage.has_drained_metric);
-        breakage.advance();
-        let (links, next_at) = (breakage.links.clone(), breakage.next_at);
-        self.schedule_recovery(index as u32, next_at);
-        for link in links {
-            if down {
-                self.take_down(link, node);
-            } else {
-                if ends_drain {
-                    self.report_drain(link, false);
+            LinkChange::Drain(drain)
+        } else {
+            breakage.down = !breakage.down;
+            let node = breakage.node;
+            breakage.advance();
+            match breakage.down {
+                true => LinkChange::Down { node },
+                false => {
+                    let ends_drain = std::mem::take(&mut breakage.has_drained_metric);
+                    LinkChange::Up { node, ends_drain }
                 }
-                self.bring_up(link, node);
             }
+        };
+        let (links, next_at) = (breakage.links.clone(), breakage.next_at);
+        clock.schedule_recovery(index as u32, next_at);
+        if let LinkChange::Drain(_) = change {
+            for &link in &links {
+                self.note_link(clock.now, link, TimelineEvent::Drained);
+            }
+        }
+        (links, change)
+    }
+
+    /// One link of a failure changes.
+    pub(super) fn change_link<O: Observer>(
+        &mut self,
+        plane: &mut DataPlane<O>,
+        link: u32,
+        change: LinkChange,
+    ) {
+        match change {
+            LinkChange::Drain(drain) => self.drain_link(plane, link, drain),
+            LinkChange::Down { node } => self.take_down(plane, link, node),
+            LinkChange::Up { node, .. } => self.bring_up(plane, link, node),
         }
     }
 
-    fn take_down(&mut self, index: u32, node: bool) {
-        let line = &mut self.recovery.lines[index as usize];
+    fn take_down<O: Observer>(&mut self, plane: &mut DataPlane<O>, index: u32, node: bool) {
+        let line = &mut self.lines[index as usize];
         line.failures += 1;
         line.node_failures += u32::from(node);
+        plane.ports.refusals[index as usize] = line.refusal();
         if line.failures > 1 {
             return;
         }
         let from = line.from;
-        let held = self.cut_link(index);
+        let held = plane.cut_link(index);
         // No packet is small enough for a link that is down: the check of its size, which every packet
         // passes, then replaces a check of the link.
-        self.links[index as usize].mtu = 0;
-        self.calendar.cancel(self.sources.arrivals + index);
-        self.calendar.cancel(self.sources.transmitters + index);
+        plane.ports.links[index as usize].mtu = 0;
+        plane.clock.cancel_arrival(index);
+        plane.clock.cancel_transmitter(index);
         for lost in held {
             // Other regions lose their packets of the link before or after this.
-            self.observer.on_region_step();
-            self.drop_held_packets(index, from, lost);
+            plane.observer.on_region_step();
+            drop_held_packets(plane, index, from, lost);
         }
-        self.lose_late_packets(index, from);
-        self.note_link(index, TimelineEvent::Failed);
-        self.link_changed(index, true);
+        plane.lose_late_packets(index, from);
+        self.note_link(plane.clock.now, index, TimelineEvent::Failed);
+        self.link_changed(&mut plane.clock, index, true);
     }
 
-    fn drop_held_packets(&mut self, link: u32, node: u32, lost: Vec<LostPacket>) {
-        for LostPacket { packet, queued, class, precedence } in lost {
-            let (cause, place) = match queued {
-                true => (Cause::FailedQueued, Assignment { class, precedence }),
-                false => (Cause::FailedInFlight, Assignment::outside(precedence)),
-            };
-            self.drop_packet(packet, cause, Some(link), node, place);
-        }
-    }
-
-    fn bring_up(&mut self, index: u32, node: bool) {
-        let line = &mut self.recovery.lines[index as usize];
+    fn bring_up(&mut self, plane: &mut AnyDataPlane, index: u32, node: bool) {
+        let line = &mut self.lines[index as usize];
         line.failures -= 1;
         line.node_failures -= u32::from(node);
+        plane.ports.refusals[index as usize] = line.refusal();
         if !line.is_up() {
             return;
         }
         line.is_drained = false;
-        self.links[index as usize].mtu = line.mtu;
-        self.note_link(index, TimelineEvent::Repaired);
-        self.link_changed(index, false);
-        self.retry_restorations();
+        plane.ports.links[index as usize].mtu = line.mtu;
+        self.note_link(plane.clock.now, index, TimelineEvent::Repaired);
+        self.link_changed(&mut plane.clock, index, false);
+        self.retry_restorations(&mut plane.clock);
     }
 
     /// A row for the link, and one for each protection that watches it.
-    fn note_link(&mut self, link: u32, moment: TimelineEvent) {
-        let at = self.now;
-        let watching = self.recovery.guards.iter().zip(0..);
+    fn note_link(&mut self, at: Time, link: u32, moment: TimelineEvent) {
+        let watching = self.guards.iter().zip(0..);
         let watching = watching.filter(|(guard, _)| guard.config.watches.contains(&link));
         let row = |protection| TimelineRow { at, moment, protection, link: Some(link), node: None };
         let rows: Vec<TimelineRow> =
             std::iter::once(row(None)).chain(watching.map(|(_, index)| row(Some(index)))).collect();
-        self.recovery.timeline.rows.extend(rows);
+        self.timeline.rows.extend(rows);
+    }
+}
+
+fn drop_held_packets<O: Observer>(
+    plane: &mut DataPlane<O>,
+    link: u32,
+    node: u32,
+    lost: Vec<LostPacket>,
+) {
+    for LostPacket { packet, queued, class, precedence } in lost {
+        let (cause, place) = match queued {
+            true => (Cause::FailedQueued, Assignment { class, precedence }),
+            false => (Cause::FailedInFlight, Assignment::outside(precedence)),
+        };
+        plane.drop_packet(packet, cause, Some(link), node, place);
     }
 }

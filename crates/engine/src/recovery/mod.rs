@@ -18,17 +18,18 @@ pub(crate) use detector::Detector;
 pub(crate) use timeline::Timeline;
 pub use timeline::{TimelineEvent, TIMELINE_EVENT_NAMES};
 
-use crate::calendar::Source;
+use crate::data_plane::AnyDataPlane;
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::simulation::Simulation;
 use crate::tables::Table;
-use failure::RunningFailure;
+use failure::{LinkChange, RunningFailure};
 use protection::RunningProtection;
 use rerouting::LinkStateRouting;
 use routes::RouteLog;
+use trunkline_control::ProtocolNotice;
 use trunkline_packet::Cause;
-use trunkline_units::{Span, Time, NEVER};
+use trunkline_units::{Span, Time};
 
 /// A link as recovery sees it.
 #[derive(Clone, Debug)]
@@ -46,13 +47,20 @@ pub(crate) struct RecoveryLink {
     node_failures: u32,
     /// It is about to be taken out of service: no new path takes it.
     is_drained: bool,
-    /// Waiting times that a FIFO counted and that failures cut short, since the warm-up [ns].
-    pub forgone: i128,
 }
 
 impl RecoveryLink {
     fn is_up(&self) -> bool {
         self.failures == 0
+    }
+
+    /// Why a packet that fits no port of this link is lost.
+    fn refusal(&self) -> Cause {
+        match self.node_failures {
+            _ if self.is_up() => Cause::TooBig,
+            0 => Cause::LinkDown,
+            _ => Cause::NodeDown,
+        }
     }
 }
 
@@ -78,6 +86,9 @@ pub(crate) struct Recovery {
     /// Recorded in traced runs.
     routes: Option<RouteLog>,
     parts: SourceRanges,
+    nodes: usize,
+    /// Not yet delivered to the protocols.
+    reports: Vec<RoutingReport>,
     /// Label for the next entry that restoration installs, from the last one down.
     next_label: u32,
 }
@@ -113,7 +124,18 @@ impl Recovery {
             timeline: Timeline::default(),
             routes: network.run.trace.then(RouteLog::default),
             parts,
+            nodes: network.nodes.len(),
+            reports: Vec::new(),
             next_label: trunkline_packet::label::MAX_LABEL,
+        }
+    }
+
+    fn arm(&mut self, plane: &mut AnyDataPlane) {
+        for guard in 0..self.guards.len() {
+            self.arm_guard(plane, guard);
+        }
+        for index in 0..self.breakages.len() {
+            plane.clock.schedule_recovery(index as u32, self.breakages[index].next_at());
         }
     }
 
@@ -146,15 +168,6 @@ impl Recovery {
             routes.rows.push(routes::RouteRow { at, protection: None, node, destination, link });
         }
     }
-
-    /// Why a packet that fits no port of this link is lost.
-    pub fn cause_at(&self, link: u32) -> Cause {
-        match &self.lines[link as usize] {
-            line if line.is_up() => Cause::TooBig,
-            line if line.node_failures > 0 => Cause::NodeDown,
-            _ => Cause::LinkDown,
-        }
-    }
 }
 
 /// The links; the `n`th from one node to another and the `n`th back are one connection.
@@ -178,49 +191,77 @@ fn recovery_links(network: &Network) -> Vec<RecoveryLink> {
             failures: 0,
             node_failures: 0,
             is_drained: false,
-            forgone: 0,
         });
     }
     lines
 }
 
+/// Changes of links and routes that the protocols of routers must know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RoutingReport {
+    /// A node installed other routes.
+    Routes { node: u32 },
+    /// Both ends of a link drain it, or use it again.
+    Drain { link: u32, is_drained: bool },
+    /// A node notices a change of a link that it is at.
+    LinkChange { node: u32, link: u32, down: bool },
+}
+
 impl<O: Observer> Simulation<O> {
     /// Adds the overlays of the start and schedules the first failures.
     pub(crate) fn arm_recovery(&mut self) {
-        for guard in 0..self.recovery.guards.len() {
-            self.arm_guard(guard);
-        }
-        for index in 0..self.recovery.breakages.len() {
-            let at = self.recovery.breakages[index].next_at();
-            self.schedule_recovery(index as u32, at);
-        }
+        self.recovery.arm(&mut self.hosts.plane);
     }
 
     /// Serves one event of recovery, by its number among them.
     #[cold]
     pub(crate) fn recover(&mut self, source: u32) {
+        let (recovery, plane) = (&mut self.recovery, &mut self.hosts.plane);
         // Every region serves these, for its own tables: they count once.
-        self.events -= u64::from(!self.region.is_first());
-        let SourceRanges { detectors, notices, guards, routing, .. } = self.recovery.parts;
+        plane.clock.events -= u64::from(!plane.region.is_first());
+        let SourceRanges { detectors, notices, guards, routing, .. } = recovery.parts;
         if source < detectors {
             self.change_failure(source as usize);
         } else if source < notices {
-            self.detect((source - detectors) as usize);
+            recovery.detect(plane, (source - detectors) as usize);
         } else if source < guards {
-            self.deliver_notices((source - notices) as usize);
+            recovery.deliver_notices(plane, (source - notices) as usize);
         } else if source < routing {
-            self.wake_guard((source - guards) as usize);
+            recovery.wake_guard(plane, (source - guards) as usize);
         } else {
-            self.wake_routing();
+            while self.recovery.serve_routing_step(&mut self.hosts.plane) {
+                self.deliver_reports();
+            }
+        }
+        self.deliver_reports();
+    }
+
+    /// A failure begins or ends, or the drain before it begins: link by link, as a protocol may send over
+    /// the next one.
+    fn change_failure(&mut self, index: usize) {
+        let (links, change) = self.recovery.advance_failure(&mut self.hosts.plane.clock, index);
+        for link in links {
+            if let LinkChange::Up { ends_drain: true, .. } = change {
+                self.report_drain(link, false);
+            }
+            self.recovery.change_link(&mut self.hosts.plane, link, change);
+            self.settle_notices();
+            self.deliver_reports();
         }
     }
 
-    fn schedule_recovery(&mut self, source: u32, at: Time) {
-        let source: Source = self.sources.recovery + source;
-        if at == NEVER {
-            self.calendar.cancel(source);
-        } else {
-            self.calendar.schedule(source, at);
+    /// Delivers the reports to the protocols.
+    fn deliver_reports(&mut self) {
+        for report in std::mem::take(&mut self.recovery.reports) {
+            match report {
+                RoutingReport::Routes { node } => {
+                    self.broadcast_notice(&ProtocolNotice::Routes { node });
+                }
+                RoutingReport::Drain { link, is_drained } => self.report_drain(link, is_drained),
+                RoutingReport::LinkChange { node, link, down } => {
+                    self.report_link_change(node, link, down);
+                }
+            }
         }
     }
 }

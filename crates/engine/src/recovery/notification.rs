@@ -5,9 +5,9 @@
 //! 3.5). Traffic does not delay it.
 
 use super::timeline::TimelineRow;
-use super::{RecoveryLink, TimelineEvent};
-use crate::observer::Observer;
-use crate::simulation::Simulation;
+use super::{Recovery, RecoveryLink, TimelineEvent};
+use crate::clock::Clock;
+use crate::data_plane::AnyDataPlane;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use trunkline_units::{Span, NEVER};
@@ -41,42 +41,42 @@ pub(super) fn notice_times(
     time
 }
 
-impl<O: Observer> Simulation<O> {
+impl Recovery {
     /// Sends a detector's notice to the node of its protection.
-    pub(super) fn notify(&mut self, index: usize, guard: u32, down: bool) {
-        let config = &self.recovery.guards[guard as usize].config;
+    pub(super) fn notify(&mut self, clock: &mut Clock, index: usize, guard: u32, down: bool) {
+        let config = &self.guards[guard as usize].config;
         let (to, processing) = (config.node, config.processing_ns);
-        let from = self.recovery.detectors[index].node;
-        let nodes = self.node_names.len();
-        let travel = notice_times(&self.recovery.lines, nodes, from, processing)[to as usize];
+        let from = self.detectors[index].node;
+        let nodes = self.nodes;
+        let travel = notice_times(&self.lines, nodes, from, processing)[to as usize];
         if travel == NEVER {
             return;
         }
-        let notices = &mut self.recovery.detectors[index].notices;
+        let notices = &mut self.detectors[index].notices;
         // Two notices of one detector do not overtake each other.
-        let at = notices.back().map_or(0, |last| last.0).max(self.now.saturating_add(travel));
+        let at = notices.back().map_or(0, |last| last.0).max(clock.now.saturating_add(travel));
         notices.push_back((at, down));
         if notices.len() == 1 {
-            self.schedule_recovery(self.recovery.parts.notices + index as u32, at);
+            clock.schedule_recovery(self.parts.notices + index as u32, at);
         }
     }
 
     /// The oldest notice of a detector arrives.
-    pub(super) fn deliver_notices(&mut self, index: usize) {
-        let detector = &mut self.recovery.detectors[index];
+    pub(super) fn deliver_notices(&mut self, plane: &mut AnyDataPlane, index: usize) {
+        let detector = &mut self.detectors[index];
         let Some((_, down)) = detector.notices.pop_front() else { return };
         let next = detector.notices.front().map_or(NEVER, |next| next.0);
         let (link, listener) = (detector.link, detector.listener);
-        self.schedule_recovery(self.recovery.parts.notices + index as u32, next);
+        plane.clock.schedule_recovery(self.parts.notices + index as u32, next);
         let super::detector::DetectionListener::Guard(guard) = listener else { return };
-        let node = self.recovery.guards[guard as usize].config.node;
-        self.recovery.timeline.rows.push(TimelineRow {
-            at: self.now,
+        let node = self.guards[guard as usize].config.node;
+        self.timeline.rows.push(TimelineRow {
+            at: plane.clock.now,
             moment: if down { TimelineEvent::Notified } else { TimelineEvent::RepairNotified },
             protection: Some(guard),
             link: Some(link),
             node: Some(node),
         });
-        self.on_notice(guard as usize, index as u32, down);
+        self.on_notice(plane, guard as usize, index as u32, down);
     }
 }

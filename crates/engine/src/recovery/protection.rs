@@ -4,12 +4,12 @@
 //! Two failures under one protection count as one that lasts as long as either.
 
 use super::timeline::TimelineRow;
-use super::TimelineEvent;
-use crate::mpls::EntryOverlay;
+use super::{Recovery, TimelineEvent};
+use crate::clock::Clock;
+use crate::data_plane::AnyDataPlane;
+use crate::mpls::{EntryOverlay, Tables};
 use crate::network::recovery::{Protection, ProtectionKind, Switch};
 use crate::network::Network;
-use crate::observer::Observer;
-use crate::simulation::Simulation;
 use std::collections::BTreeSet;
 use trunkline_units::{Time, NEVER};
 
@@ -66,18 +66,24 @@ impl RunningProtection {
     }
 }
 
-impl<O: Observer> Simulation<O> {
+impl Recovery {
     /// Adds the overlays that a protection needs from the start.
-    pub(super) fn arm_guard(&mut self, index: usize) {
-        if let Some(Switch { entry, alternative }) = self.recovery.guards[index].config.bridge {
-            self.tables.bridge(BRIDGE_OWNER, entry, alternative);
+    pub(super) fn arm_guard(&mut self, plane: &mut AnyDataPlane, index: usize) {
+        if let Some(Switch { entry, alternative }) = self.guards[index].config.bridge {
+            plane.tables.mpls.bridge(BRIDGE_OWNER, entry, alternative);
         }
-        self.set_switched(index, false);
+        self.set_switched(&mut plane.tables.mpls, index, false);
     }
 
     /// A notice arrives at the repairing node.
-    pub(super) fn on_notice(&mut self, index: usize, detector: u32, down: bool) {
-        let guard = &mut self.recovery.guards[index];
+    pub(super) fn on_notice(
+        &mut self,
+        plane: &mut AnyDataPlane,
+        index: usize,
+        detector: u32,
+        down: bool,
+    ) {
+        let guard = &mut self.guards[index];
         if down {
             guard.known.insert(detector);
         } else {
@@ -85,131 +91,137 @@ impl<O: Observer> Simulation<O> {
         }
         let repaired = guard.known.is_empty();
         match (guard.state, repaired) {
-            (ProtectionState::Working, false) => self.hold_off(index),
+            (ProtectionState::Working, false) => self.hold_off(&mut plane.clock, index),
             // A reversion without a gap can be cancelled; one with a gap must end first.
             (ProtectionState::Reverting, false) if guard.config.make_before_break => {
-                self.enter(index, ProtectionState::Protected, NEVER);
+                self.enter(&mut plane.clock, index, ProtectionState::Protected, NEVER);
             }
             (ProtectionState::WaitingToRestore, false) => {
-                self.enter(index, ProtectionState::Protected, NEVER)
+                self.enter(&mut plane.clock, index, ProtectionState::Protected, NEVER)
             }
             (ProtectionState::HoldingOff | ProtectionState::Stranded, true) => {
-                self.enter(index, ProtectionState::Working, NEVER);
+                self.enter(&mut plane.clock, index, ProtectionState::Working, NEVER);
             }
-            (ProtectionState::Protected, true) => self.wait_to_restore(index),
+            (ProtectionState::Protected, true) => self.wait_to_restore(&mut plane.clock, index),
             _ => {}
         }
     }
 
     /// A protection's timer has run out.
-    pub(super) fn wake_guard(&mut self, index: usize) {
-        let guard = &self.recovery.guards[index];
+    pub(super) fn wake_guard(&mut self, plane: &mut AnyDataPlane, index: usize) {
+        let guard = &self.guards[index];
         let (switch, revert) = (guard.config.switch_ns, guard.config.make_before_break);
         match guard.state {
             ProtectionState::HoldingOff => {
-                self.note(index, TimelineEvent::HeldOff);
-                if can_revert(&self.recovery.guards[index]) {
-                    self.compute_path(index);
+                self.note(plane.clock.now, index, TimelineEvent::HeldOff);
+                if can_revert(&self.guards[index]) {
+                    self.compute_path(&mut plane.clock, index);
                 } else {
-                    self.enter(index, ProtectionState::Switching, self.now + switch);
+                    let until = plane.clock.now + switch;
+                    self.enter(&mut plane.clock, index, ProtectionState::Switching, until);
                 }
             }
-            ProtectionState::Switching => self.complete_switch(index),
+            ProtectionState::Switching => self.complete_switch(plane, index),
             ProtectionState::WaitingToRestore => {
                 if !revert && switch > 0 {
-                    self.break_path(index);
+                    self.break_path(&mut plane.tables.mpls, index);
                 }
-                self.enter(index, ProtectionState::Reverting, self.now + switch);
+                let until = plane.clock.now + switch;
+                self.enter(&mut plane.clock, index, ProtectionState::Reverting, until);
             }
             ProtectionState::Reverting => {
-                self.set_switched(index, false);
-                self.note(index, TimelineEvent::Reverted);
-                self.enter(index, ProtectionState::Working, NEVER);
-                if !self.recovery.guards[index].known.is_empty() {
-                    self.hold_off(index);
+                self.set_switched(&mut plane.tables.mpls, index, false);
+                self.note(plane.clock.now, index, TimelineEvent::Reverted);
+                self.enter(&mut plane.clock, index, ProtectionState::Working, NEVER);
+                if !self.guards[index].known.is_empty() {
+                    self.hold_off(&mut plane.clock, index);
                 }
             }
             ProtectionState::Working | ProtectionState::Stranded | ProtectionState::Protected => {}
         }
     }
 
-    fn complete_switch(&mut self, index: usize) {
-        if can_revert(&self.recovery.guards[index]) && !self.install_path(index) {
-            return self.compute_path(index);
+    fn complete_switch(&mut self, plane: &mut AnyDataPlane, index: usize) {
+        if can_revert(&self.guards[index]) && !self.install_path(plane, index) {
+            return self.compute_path(&mut plane.clock, index);
         }
-        self.set_switched(index, true);
-        self.note(index, TimelineEvent::Switched);
-        self.enter(index, ProtectionState::Protected, NEVER);
-        if self.recovery.guards[index].known.is_empty() {
-            self.wait_to_restore(index);
+        self.set_switched(&mut plane.tables.mpls, index, true);
+        self.note(plane.clock.now, index, TimelineEvent::Switched);
+        self.enter(&mut plane.clock, index, ProtectionState::Protected, NEVER);
+        if self.guards[index].known.is_empty() {
+            self.wait_to_restore(&mut plane.clock, index);
         }
     }
 
-    fn hold_off(&mut self, index: usize) {
-        let until = self.now + self.recovery.guards[index].config.hold_off_ns;
-        self.enter(index, ProtectionState::HoldingOff, until);
+    fn hold_off(&mut self, clock: &mut Clock, index: usize) {
+        let until = clock.now + self.guards[index].config.hold_off_ns;
+        self.enter(clock, index, ProtectionState::HoldingOff, until);
     }
 
-    fn wait_to_restore(&mut self, index: usize) {
-        let config = &self.recovery.guards[index].config;
+    fn wait_to_restore(&mut self, clock: &mut Clock, index: usize) {
+        let config = &self.guards[index].config;
         if config.revertive {
-            let until = self.now + config.wait_to_restore_ns;
-            self.enter(index, ProtectionState::WaitingToRestore, until);
+            let until = clock.now + config.wait_to_restore_ns;
+            self.enter(clock, index, ProtectionState::WaitingToRestore, until);
         }
     }
 
-    pub(super) fn enter(&mut self, index: usize, state: ProtectionState, until: Time) {
-        self.recovery.guards[index].state = state;
-        self.schedule_recovery(self.recovery.parts.guards + index as u32, until);
+    pub(super) fn enter(
+        &mut self,
+        clock: &mut Clock,
+        index: usize,
+        state: ProtectionState,
+        until: Time,
+    ) {
+        self.guards[index].state = state;
+        clock.schedule_recovery(self.parts.guards + index as u32, until);
     }
 
     /// Points the entries of a protection at the alternative, or at the working path.
-    fn set_switched(&mut self, index: usize, switched: bool) {
+    fn set_switched(&mut self, tables: &mut Tables, index: usize, switched: bool) {
         let owner = index as u32;
-        let guard = &self.recovery.guards[index];
-        self.tables.remove_overlays(owner);
+        let guard = &self.guards[index];
+        tables.remove_overlays(owner);
         for &Switch { entry, alternative } in &guard.config.switches {
             match guard.config.kind {
                 ProtectionKind::OnePlusOne => {
                     let other = if switched { entry } else { alternative };
-                    self.tables.add_overlay(owner, other, EntryOverlay::Unselected);
+                    tables.add_overlay(owner, other, EntryOverlay::Unselected);
                 }
                 ProtectionKind::Restoration if switched => {
                     let Some(&link) = guard.route.first() else { continue };
                     let label = guard.label;
-                    self.tables.add_overlay(owner, entry, EntryOverlay::Via { label, link });
+                    tables.add_overlay(owner, entry, EntryOverlay::Via { label, link });
                 }
-                ProtectionKind::FacilityBypass if switched && self.tables.follows(entry) => {
+                ProtectionKind::FacilityBypass if switched && tables.follows(entry) => {
                     let Some(&link) = guard.config.watches.first() else { continue };
                     let around = EntryOverlay::Around { other: alternative, link };
-                    self.tables.add_overlay(owner, entry, around);
+                    tables.add_overlay(owner, entry, around);
                 }
-                _ if switched => {
-                    self.tables.add_overlay(owner, entry, EntryOverlay::As(alternative))
-                }
+                _ if switched => tables.add_overlay(owner, entry, EntryOverlay::As(alternative)),
                 _ => {}
             }
         }
     }
 
     /// No packet passes until the switch-over is complete.
-    fn break_path(&mut self, index: usize) {
+    fn break_path(&mut self, tables: &mut Tables, index: usize) {
         let owner = index as u32;
-        let config = &self.recovery.guards[index].config;
-        self.tables.remove_overlays(owner);
+        let config = &self.guards[index].config;
+        tables.remove_overlays(owner);
         for &Switch { entry, alternative } in &config.switches {
-            self.tables.add_overlay(owner, entry, EntryOverlay::Open);
+            tables.add_overlay(owner, entry, EntryOverlay::Open);
             if config.kind == ProtectionKind::OnePlusOne {
-                self.tables.add_overlay(owner, alternative, EntryOverlay::Open);
+                tables.add_overlay(owner, alternative, EntryOverlay::Open);
             }
         }
     }
 
-    pub(super) fn note(&mut self, index: usize, moment: TimelineEvent) {
-        let (at, node) = (self.now, self.recovery.guards[index].config.node);
+    pub(super) fn note(&mut self, now: Time, index: usize, moment: TimelineEvent) {
+        let (at, node) = (now, self.guards[index].config.node);
         let protection = Some(index as u32);
         let row = TimelineRow { at, moment, protection, link: None, node: Some(node) };
-        self.recovery.timeline.rows.push(row);
+        self.timeline.rows.push(row);
     }
 }
 

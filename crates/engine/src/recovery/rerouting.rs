@@ -7,14 +7,13 @@
 //! that two parts of a network that are joined again agree at once.
 
 use super::timeline::TimelineRow;
-use super::{notification, routes, TimelineEvent};
+use super::{notification, routes, Recovery, RoutingReport, TimelineEvent};
+use crate::clock::Clock;
+use crate::data_plane::AnyDataPlane;
 use crate::network::recovery::Rerouting;
 use crate::network::Network;
-use crate::observer::Observer;
 use crate::route::{Edge, Fib};
-use crate::simulation::Simulation;
 use std::collections::{BTreeMap, BTreeSet};
-use trunkline_control::ProtocolNotice;
 use trunkline_units::{Time, NEVER};
 
 /// Metric of a drained link: used only where there is no other way (RFC 6987 section 2).
@@ -99,55 +98,61 @@ impl LinkStateRouting {
     }
 }
 
-impl<O: Observer> Simulation<O> {
+impl Recovery {
     /// A node floods the condition of a link.
-    pub(super) fn flood(&mut self, link: u32, node: u32, condition: LinkCondition) {
-        let Some(routing) = &mut self.recovery.routing else { return };
+    pub(super) fn flood(
+        &mut self,
+        clock: &mut Clock,
+        link: u32,
+        node: u32,
+        condition: LinkCondition,
+    ) {
+        let Some(routing) = &mut self.routing else { return };
         routing.last_update_number += 1;
         let mut update = routing.databases[node as usize].clone();
         update.insert(link, (routing.last_update_number, condition));
         let processing = routing.config.processing_ns;
-        let nodes = self.node_names.len();
-        let times = notification::notice_times(&self.recovery.lines, nodes, node, processing);
+        let nodes = self.nodes;
+        let times = notification::notice_times(&self.lines, nodes, node, processing);
         for (node, travel) in (0..).zip(times) {
             if travel != NEVER {
-                let at = self.now.saturating_add(travel);
+                let at = clock.now.saturating_add(travel);
                 routing.plan(at, RoutingStep::Learn { node, update: update.clone() });
             }
         }
         let due = routing.due();
-        self.schedule_recovery(self.recovery.parts.routing, due);
+        clock.schedule_recovery(self.parts.routing, due);
     }
 
-    /// Serves the routing steps that are due.
-    pub(super) fn wake_routing(&mut self) {
-        let now = self.now;
-        while let Some(routing) = &mut self.recovery.routing {
-            if routing.due() > now {
-                break;
-            }
-            match routing.steps.pop_first() {
-                Some((_, RoutingStep::Learn { node, update })) => {
-                    if routing.learn(node, &update) && routing.computing.insert(node) {
-                        let at = now + routing.config.spf_delay_ns;
-                        routing.plan(at, RoutingStep::Compute { node });
-                    }
-                }
-                Some((_, RoutingStep::Compute { node })) => {
-                    routing.computing.remove(&node);
-                    self.reroute(node);
-                }
-                None => break,
-            }
+    /// Serves the next routing step that is due; false if none is, and the next one is scheduled.
+    pub(super) fn serve_routing_step(&mut self, plane: &mut AnyDataPlane) -> bool {
+        let Some(routing) = &mut self.routing else { return false };
+        let now = plane.clock.now;
+        if routing.due() > now {
+            plane.clock.schedule_recovery(self.parts.routing, routing.due());
+            return false;
         }
-        let due = self.recovery.routing.as_ref().map_or(NEVER, LinkStateRouting::due);
-        self.schedule_recovery(self.recovery.parts.routing, due);
+        match routing.steps.pop_first() {
+            Some((_, RoutingStep::Learn { node, update })) => {
+                let has_news = routing.learn(node, &update);
+                if has_news && routing.computing.insert(node) {
+                    let at = now + routing.config.spf_delay_ns;
+                    routing.plan(at, RoutingStep::Compute { node });
+                }
+            }
+            Some((_, RoutingStep::Compute { node })) => {
+                routing.computing.remove(&node);
+                self.reroute(plane, node);
+            }
+            None => {}
+        }
+        true
     }
 
     /// A node installs the routes that follow from its database.
-    fn reroute(&mut self, node: u32) {
-        let lines = &self.recovery.lines;
-        let Some(routing) = &mut self.recovery.routing else { return };
+    fn reroute(&mut self, plane: &mut AnyDataPlane, node: u32) {
+        let lines = &self.lines;
+        let Some(routing) = &mut self.routing else { return };
         let mut impaired = ImpairedLinks::new();
         for (&link, &(_, condition)) in &routing.databases[node as usize] {
             if condition == LinkCondition::Up {
@@ -170,45 +175,56 @@ impl<O: Observer> Simulation<O> {
                 },
             };
             let edges: Vec<Edge> = (0..).zip(lines).map(edge).collect();
-            let fib = Fib::new(self.node_names.len(), &edges, &routing.ends, self.fib.search());
+            let fib = Fib::new(self.nodes, &edges, &routing.ends, plane.tables.fib.search());
             (impaired, fib)
         });
-        let changed = if let Some(all) = &mut self.static_routes {
+        let changed = if let Some(all) = &mut plane.tables.static_routes {
             all.find_all(node, &fib);
-            all.install(node, &mut self.fib)
+            all.install(node, &mut plane.tables.fib)
         } else {
-            self.fib.copy_node_routes(node, &fib)
+            plane.tables.fib.copy_node_routes(node, &fib)
         };
-        let rows = rows_of(&self.fib, &routing.ends, &changed);
+        let rows = rows_of(&plane.tables.fib, &routing.ends, &changed);
         routing.last_routes = Some((view, fib));
-        self.record_routes(node, rows);
-        self.broadcast_notice(&ProtocolNotice::Routes { node });
+        self.record_routes(plane, node, rows);
+        self.reports.push(RoutingReport::Routes { node });
     }
 
     /// A node takes a link of its own for down or up: its static routes over it go or come back.
-    pub(super) fn judge_static_routes(&mut self, node: u32, link: u32, down: bool) {
-        let Some(all) = &mut self.static_routes else { return };
-        let lines = &self.recovery.lines;
+    pub(super) fn judge_static_routes(
+        &mut self,
+        plane: &mut AnyDataPlane,
+        node: u32,
+        link: u32,
+        down: bool,
+    ) {
+        let Some(all) = &mut plane.tables.static_routes else { return };
+        let lines = &self.lines;
         let both = std::iter::once(link).chain(lines[link as usize].reverse);
         let own: Vec<u32> = both.filter(|link| lines[*link as usize].from == node).collect();
         if !all.judge(&own, down) {
             return;
         }
-        let changed = all.install(node, &mut self.fib);
-        let rows = rows_of(&self.fib, all.ends(), &changed);
+        let changed = all.install(node, &mut plane.tables.fib);
+        let rows = rows_of(&plane.tables.fib, all.ends(), &changed);
         if !rows.is_empty() {
-            self.record_routes(node, rows);
-            self.broadcast_notice(&ProtocolNotice::Routes { node });
+            self.record_routes(plane, node, rows);
+            self.reports.push(RoutingReport::Routes { node });
         }
     }
 
     /// Records routes of a node that came into use: destinations and links.
-    fn record_routes(&mut self, node: u32, changed: Vec<(u32, Option<u32>)>) {
+    fn record_routes(
+        &mut self,
+        plane: &mut AnyDataPlane,
+        node: u32,
+        changed: Vec<(u32, Option<u32>)>,
+    ) {
         if changed.is_empty() {
             return;
         }
-        if let Some(routes) = &mut self.recovery.routes {
-            let at = self.now;
+        if let Some(routes) = &mut self.routes {
+            let at = plane.clock.now;
             routes.rows.extend(changed.into_iter().map(|(destination, link)| routes::RouteRow {
                 at,
                 protection: None,
@@ -217,8 +233,8 @@ impl<O: Observer> Simulation<O> {
                 link,
             }));
         }
-        self.recovery.timeline.rows.push(TimelineRow {
-            at: self.now,
+        self.timeline.rows.push(TimelineRow {
+            at: plane.clock.now,
             moment: TimelineEvent::Rerouted,
             protection: None,
             link: None,

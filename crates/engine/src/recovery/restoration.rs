@@ -6,67 +6,67 @@
 //! Absent: admission of bandwidth.
 
 use super::protection::ProtectionState;
-use super::{routes, TimelineEvent};
-use crate::observer::Observer;
+use super::{routes, Recovery, TimelineEvent};
+use crate::clock::Clock;
+use crate::data_plane::AnyDataPlane;
 use crate::route::{Edge, Fib, RouteSearch, LOCAL_DELIVERY, UNREACHABLE};
-use crate::simulation::Simulation;
 use trunkline_units::{Span, NEVER};
 
-impl<O: Observer> Simulation<O> {
+impl Recovery {
     /// The head computes a path and begins to set it up.
-    pub(super) fn compute_path(&mut self, index: usize) {
-        let guard = &self.recovery.guards[index];
+    pub(super) fn compute_path(&mut self, clock: &mut Clock, index: usize) {
+        let guard = &self.guards[index];
         let (config, egress) = (&guard.config, guard.egress);
         let Some(route) = self.shortest(config.node, egress) else {
-            self.recovery.guards[index].route.clear();
-            self.note(index, TimelineEvent::NoPath);
-            return self.enter(index, ProtectionState::Stranded, NEVER);
+            self.guards[index].route.clear();
+            self.note(clock.now, index, TimelineEvent::NoPath);
+            return self.enter(clock, index, ProtectionState::Stranded, NEVER);
         };
         let hop = |link: &u32| {
-            let back = self.recovery.lines[*link as usize].reverse.unwrap_or(*link);
-            let delay = |link: u32| self.recovery.lines[link as usize].delay;
+            let back = self.lines[*link as usize].reverse.unwrap_or(*link);
+            let delay = |link: u32| self.lines[link as usize].delay;
             delay(*link) + delay(back)
         };
         let processing = (2 * route.len() as u64).saturating_mul(config.processing_ns);
         let times = route.iter().map(hop).chain([config.compute_ns, processing, config.switch_ns]);
-        let ready = times.fold(self.now, Span::saturating_add);
-        self.recovery.guards[index].route = route;
-        self.enter(index, ProtectionState::Switching, ready);
+        let ready = times.fold(clock.now, Span::saturating_add);
+        self.guards[index].route = route;
+        self.enter(clock, index, ProtectionState::Switching, ready);
     }
 
     /// Tries again for protections that found no path.
-    pub(super) fn retry_restorations(&mut self) {
-        for index in 0..self.recovery.guards.len() {
-            if self.recovery.guards[index].state == ProtectionState::Stranded {
-                self.compute_path(index);
+    pub(super) fn retry_restorations(&mut self, clock: &mut Clock) {
+        for index in 0..self.guards.len() {
+            if self.guards[index].state == ProtectionState::Stranded {
+                self.compute_path(clock, index);
             }
         }
     }
 
     /// Puts the labels of a computed path into the tables; false if a link of it failed meanwhile.
-    pub(super) fn install_path(&mut self, index: usize) -> bool {
-        let guard = &self.recovery.guards[index];
+    pub(super) fn install_path(&mut self, plane: &mut AnyDataPlane, index: usize) -> bool {
+        let guard = &self.guards[index];
         let (route, path) = (guard.route.clone(), guard.config.path);
-        if !route.iter().all(|link| self.recovery.lines[*link as usize].is_up()) {
+        if !route.iter().all(|link| self.lines[*link as usize].is_up()) {
             return false;
         }
-        if let Some(routes) = &mut self.recovery.routes {
+        if let Some(routes) = &mut self.routes {
             routes.rows.extend(route.iter().map(|&link| routes::RouteRow {
-                at: self.now,
+                at: plane.clock.now,
                 protection: Some(index as u32),
-                node: self.recovery.lines[link as usize].from,
+                node: self.lines[link as usize].from,
                 destination: None,
                 link: Some(link),
             }));
         }
         let mut out = None;
         for &link in route.iter().rev() {
-            let label = self.recovery.next_label;
-            self.recovery.next_label -= 1;
-            let node = self.recovery.lines[link as usize].to;
-            self.tables.install(node, label, out, path);
+            let label = self.next_label;
+            self.next_label -= 1;
+            let node = self.lines[link as usize].to;
+            plane.tables.mpls.install(node, label, out, path);
             out = Some((label, link));
-            self.recovery.guards[index].label = label;
+            self.guards[index].label = label;
         }
         true
     }
@@ -78,8 +78,8 @@ impl<O: Observer> Simulation<O> {
             to: line.to,
             metric: (line.is_up() && !line.is_drained).then_some(line.metric),
         };
-        let edges: Vec<Edge> = self.recovery.lines.iter().map(edge).collect();
-        let fib = Fib::new(self.node_names.len(), &edges, &[to], RouteSearch::default());
+        let edges: Vec<Edge> = self.lines.iter().map(edge).collect();
+        let fib = Fib::new(self.nodes, &edges, &[to], RouteSearch::default());
         let (mut node, mut route) = (from, Vec::new());
         loop {
             match fib.next(node, 0) {
@@ -87,7 +87,7 @@ impl<O: Observer> Simulation<O> {
                 UNREACHABLE => return None,
                 link => {
                     route.push(link);
-                    node = self.recovery.lines[link as usize].to;
+                    node = self.lines[link as usize].to;
                 }
             }
         }

@@ -3,11 +3,13 @@
 use super::{areas_of, counters_of, in_classes};
 use crate::conditioner::Conditioner;
 use crate::counters::{DelayStatistics, Totals};
+use crate::data_plane::AnyDataPlane;
 use crate::delay_columns;
+use crate::hosts::{FlowAgents, Hosts};
 use crate::link::Port;
+use crate::observer::Observer;
 use crate::path_account::PathAccount;
 use crate::queue::QueueCounters;
-use crate::simulation::{AnySimulation, FlowAgents};
 use crate::tables::Table;
 use trunkline_agent::tcp::Counters;
 use trunkline_units::{Time, NEVER};
@@ -15,12 +17,14 @@ use trunkline_units::{Time, NEVER};
 /// Link, class, counters, area under its queue, packets and bytes it sent.
 type PortRow = (usize, usize, QueueCounters, i128, (u64, u64));
 
-impl AnySimulation {
+impl<O: Observer> Hosts<O> {
     pub(super) fn flow_table(&self) -> Table {
         let flows = 0..self.flows.len();
-        let before = |flow| self.at_warm_up.flow(flow);
+        let before = |flow| self.plane.measured.at_warm_up.flow(flow);
         let column = |field: fn(&Totals) -> u64| {
-            let since = move |flow: usize| field(&self.totals[flow]) - field(&before(flow).totals);
+            let since = move |flow: usize| {
+                field(&self.plane.measured.totals[flow]) - field(&before(flow).totals)
+            };
             flows.clone().map(move |flow| since(flow) as i64)
         };
         let of_tcp = |field: fn(&Counters) -> u64| {
@@ -29,7 +33,7 @@ impl AnySimulation {
         };
         let goodput =
             flows.clone().map(|flow| (self.goodput_bytes(flow) - before(flow).goodput) as i64);
-        let delays: Vec<&DelayStatistics> = self.delays.iter().collect();
+        let delays: Vec<&DelayStatistics> = self.plane.measured.delays.iter().collect();
         let table = Table::new("flows")
             .ints("flow", 0..self.flows.len() as i64)
             .ints("packets_sent", column(|t| t.sent_packets))
@@ -44,46 +48,25 @@ impl AnySimulation {
             .ints("fast_retransmits", of_tcp(|t| t.fast_retransmits))
             .ints("acks_sent", column(|t| t.acks_sent))
             .ints("acks_dropped", column(|t| t.acks_dropped))
-            .ints("packets_ce", flows.clone().map(|flow| self.marks.received(flow as u32) as i64))
-            .ints("packets_timed", self.delays.iter().map(|d| d.count as i64));
-        delay_columns::add_delay_columns(table, &delays, &self.pool)
-            .ints("reordered", self.delays.iter().map(|d| d.reordered as i64))
+            .ints(
+                "packets_ce",
+                flows.clone().map(|flow| self.plane.measured.marks.received(flow as u32) as i64),
+            )
+            .ints("packets_timed", self.plane.measured.delays.iter().map(|d| d.count as i64));
+        delay_columns::add_delay_columns(table, &delays, &self.plane.measured.pool)
+            .ints("reordered", self.plane.measured.delays.iter().map(|d| d.reordered as i64))
             .ints("start_ns", self.flows.iter().map(|plan| plan.start as i64))
             .ints("finished_ns", (0..self.flows.len()).map(|flow| self.finished(flow)))
-    }
-
-    /// Packets that entered each path; and delay, loss and order of the accounted ones.
-    pub(super) fn path_table(&self) -> Table {
-        // The last one counts traffic with labels of LDP, which is no path.
-        let paths = &self.tables.paths[..self.tables.paths.len() - 1];
-        let none = PathAccount::default();
-        let accounts: Vec<Option<&PathAccount>> = (0..paths.len())
-            .map(|path| {
-                self.path_accounts.as_ref().and_then(|accounts| accounts.account_of_path(path))
-            })
-            .collect();
-        let counted = |count: fn(&PathAccount) -> u64| {
-            accounts
-                .iter()
-                .map(move |path_account| path_account.map_or(-1, |account| count(account) as i64))
-        };
-        let delays: Vec<&DelayStatistics> =
-            accounts.iter().map(|path_account| &path_account.unwrap_or(&none).delay).collect();
-        let table = Table::new("paths")
-            .ints("path", 0..paths.len() as i64)
-            .ints("packets", paths.iter().map(|path| path.packets as i64))
-            .ints("bytes", paths.iter().map(|path| path.bytes as i64))
-            .ints("packets_delivered", counted(|account| account.delay.count))
-            .ints("packets_dropped", counted(|account| account.dropped))
-            .ints("reordered", counted(|account| account.delay.reordered));
-        delay_columns::add_delay_columns(table, &delays, &self.pool)
     }
 
     /// Delays of each flow as a histogram: buckets that hold a packet.
     pub(super) fn delay_table(&self) -> Table {
         let mut rows: Vec<(i64, i64, i64)> = Vec::new();
-        for (flow, delay) in (0..).zip(&self.delays) {
-            let filled = delay.histogram.buckets(&self.pool).filter(|(_, packets)| *packets > 0);
+        for (flow, delay) in (0..).zip(&self.plane.measured.delays) {
+            let filled = delay
+                .histogram
+                .buckets(&self.plane.measured.pool)
+                .filter(|(_, packets)| *packets > 0);
             rows.extend(filled.map(|(upper, packets)| (flow, upper as i64, i64::from(packets))));
         }
         Table::new("delays")
@@ -98,7 +81,8 @@ impl AnySimulation {
         let is_call = |flow: &usize| !matches!(self.flows[*flow].late_from, 0 | NEVER);
         let calls = || (0..self.flows.len()).filter(is_call);
         let late = |flow: usize| {
-            self.totals[flow].late_packets - self.at_warm_up.flow(flow).totals.late_packets
+            self.plane.measured.totals[flow].late_packets
+                - self.plane.measured.at_warm_up.flow(flow).totals.late_packets
         };
         Table::new("calls")
             .ints("flow", calls().map(|flow| flow as i64))
@@ -115,11 +99,43 @@ impl AnySimulation {
         };
         at.filter(|at| *at != NEVER).map_or(-1, |at| at as i64)
     }
+}
+
+impl AnyDataPlane {
+    /// Packets that entered each path; and delay, loss and order of the accounted ones.
+    pub(super) fn path_table(&self) -> Table {
+        // The last one counts traffic with labels of LDP, which is no path.
+        let paths = &self.tables.mpls.paths[..self.tables.mpls.paths.len() - 1];
+        let none = PathAccount::default();
+        let accounts: Vec<Option<&PathAccount>> = (0..paths.len())
+            .map(|path| {
+                self.measured
+                    .path_accounts
+                    .as_ref()
+                    .and_then(|accounts| accounts.account_of_path(path))
+            })
+            .collect();
+        let counted = |count: fn(&PathAccount) -> u64| {
+            accounts
+                .iter()
+                .map(move |path_account| path_account.map_or(-1, |account| count(account) as i64))
+        };
+        let delays: Vec<&DelayStatistics> =
+            accounts.iter().map(|path_account| &path_account.unwrap_or(&none).delay).collect();
+        let table = Table::new("paths")
+            .ints("path", 0..paths.len() as i64)
+            .ints("packets", paths.iter().map(|path| path.packets as i64))
+            .ints("bytes", paths.iter().map(|path| path.bytes as i64))
+            .ints("packets_delivered", counted(|account| account.delay.count))
+            .ints("packets_dropped", counted(|account| account.dropped))
+            .ints("reordered", counted(|account| account.delay.reordered));
+        delay_columns::add_delay_columns(table, &delays, &self.measured.pool)
+    }
 
     pub(super) fn port_table(&self) -> Table {
         let mut rows: Vec<PortRow> = Vec::new();
-        for (index, link) in self.links.iter().enumerate() {
-            let before = &self.at_warm_up.in_port[index];
+        for (index, link) in self.ports.links.iter().enumerate() {
+            let before = &self.measured.at_warm_up.in_port[index];
             let inside = in_classes(link);
             for (class, (counters, area)) in counters_of(link).zip(areas_of(link)).enumerate() {
                 let never = counters.never_sent();
@@ -130,7 +146,7 @@ impl AnySimulation {
                 rows.push((index, class, *counters, area, sent));
             }
         }
-        let span = self.measured() as f64;
+        let span = self.measured_time() as f64;
         Table::new("ports")
             .ints("link", rows.iter().map(|row| row.0 as i64))
             .ints("class", rows.iter().map(|row| row.1 as i64))
@@ -147,7 +163,8 @@ impl AnySimulation {
             .ints("packets_dropped", rows.iter().map(|row| row.2.all_dropped() as i64))
             .ints(
                 "packets_marked",
-                rows.iter().map(|row| self.marks.of_class(row.0 as u32, row.1 as u16) as i64),
+                rows.iter()
+                    .map(|row| self.measured.marks.of_class(row.0 as u32, row.1 as u16) as i64),
             )
             .ints("packets_waited", rows.iter().map(|row| self.waited(row.0, &row.2) as i64))
             .floats("wait_mean_ns", rows.iter().map(|row| self.wait_mean(row.0, &row.2)))
@@ -158,7 +175,7 @@ impl AnySimulation {
 
     /// Packets whose waits were counted: a class counts a wait on departure.
     fn waited(&self, link: usize, counters: &QueueCounters) -> u64 {
-        match self.links[link].port {
+        match self.ports.links[link].port {
             Port::Fifo(_) => counters.packets,
             Port::Classful(_) => counters.started,
         }
@@ -169,7 +186,7 @@ impl AnySimulation {
     }
 
     pub(super) fn drop_table(&self) -> Table {
-        let keys = || self.drops.rows().map(|row| row.key);
+        let keys = || self.measured.drops.rows().map(|row| row.key);
         Table::new("drops")
             .ints("flow", keys().map(|key| i64::from(key.flow)))
             .ints("reverse", keys().map(|key| i64::from(key.reverse)))
@@ -181,27 +198,28 @@ impl AnySimulation {
             .ints("class", keys().map(|key| i64::from(key.class)))
             .ints("precedence", keys().map(|key| i64::from(key.precedence)))
             .ints("cause", keys().map(|key| key.cause as i64))
-            .ints("packets", self.drops.rows().map(|row| row.packets as i64))
-            .ints("bytes", self.drops.rows().map(|row| row.bytes as i64))
+            .ints("packets", self.measured.drops.rows().map(|row| row.packets as i64))
+            .ints("bytes", self.measured.drops.rows().map(|row| row.bytes as i64))
     }
 
     /// Packets that ports marked, by flow.
     pub(super) fn mark_table(&self) -> Table {
-        let keys = || self.marks.rows().map(|(key, _)| key);
+        let keys = || self.measured.marks.rows().map(|(key, _)| key);
         Table::new("marks")
             .ints("flow", keys().map(|key| i64::from(key.flow)))
             .ints("reverse", keys().map(|key| i64::from(key.reverse)))
             .ints("link", keys().map(|key| i64::from(key.link)))
             .ints("class", keys().map(|key| i64::from(key.class)))
             .ints("precedence", keys().map(|key| i64::from(key.precedence)))
-            .ints("packets", self.marks.rows().map(|(_, count)| count.0 as i64))
-            .ints("bytes", self.marks.rows().map(|(_, count)| count.1 as i64))
+            .ints("packets", self.measured.marks.rows().map(|(_, count)| count.0 as i64))
+            .ints("bytes", self.measured.marks.rows().map(|(_, count)| count.1 as i64))
     }
 
     /// Packets of each meter, by colour.
     pub(super) fn colour_table(&self) -> Table {
         let mut rows = Vec::new();
-        for (index, (link, near)) in self.links.iter().zip(&self.near_ends).enumerate() {
+        for (index, (link, near)) in self.ports.links.iter().zip(&self.ports.near_ends).enumerate()
+        {
             let near = near.as_ref().and_then(|end| end.conditioner.as_ref());
             let far = link.far_end.as_ref().and_then(|end| end.conditioner.as_ref());
             for (ingress, conditioner) in [(0, near), (1, far)] {
@@ -222,7 +240,7 @@ impl AnySimulation {
     }
 
     pub(super) fn account_table(&self) -> Table {
-        let accounts = self.near_ends.iter().enumerate().filter_map(|(link, end)| {
+        let accounts = self.ports.near_ends.iter().enumerate().filter_map(|(link, end)| {
             end.as_ref().and_then(|end| end.accounts.as_ref()).map(|accounts| (link, accounts))
         });
         let rows: Vec<_> = accounts
@@ -242,22 +260,23 @@ impl AnySimulation {
             .ints("bytes_dropped", rows.iter().map(|row| row.2.dropped_bytes as i64))
     }
 
-    pub(super) fn summary(&mut self, live: u64) -> Table {
-        let hops: u64 = (0..self.links.len()).map(|link| self.departed(link).0).sum();
+    pub(super) fn summary(&mut self, live: u64, census: &[u64]) -> Table {
+        let hops: u64 = (0..self.ports.links.len()).map(|link| self.departed(link).0).sum();
         let since = |field: fn(&Totals) -> u64| {
-            let now: u64 = self.totals.iter().map(field).sum();
-            let before: u64 = self.at_warm_up.flows.iter().map(|flow| field(&flow.totals)).sum();
+            let now: u64 = self.measured.totals.iter().map(field).sum();
+            let before: u64 =
+                self.measured.at_warm_up.flows.iter().map(|flow| field(&flow.totals)).sum();
             (now - before) as i64
         };
         Table::new("summary")
-            .ints("events", [(self.events - self.at_warm_up.events) as i64])
+            .ints("events", [(self.clock.events - self.measured.at_warm_up.events) as i64])
             .ints("packet_hops", [hops as i64])
             .ints("packets_sent", [since(|t| t.sent_packets + t.acks_sent)])
             .ints("packets_delivered", [since(|t| t.delivered_packets + t.acks_delivered)])
             .ints("packets_dropped", [since(|t| t.dropped_packets + t.acks_dropped)])
             .ints("packets_copied", [since(|t| t.copied_packets + t.acks_copied)])
-            .ints("packets_inside_before", [self.at_warm_up.live as i64])
+            .ints("packets_inside_before", [self.measured.at_warm_up.live as i64])
             .ints("packets_inside_after", [live as i64])
-            .ints("packets_peak", [self.census.iter().copied().fold(live, u64::max) as i64])
+            .ints("packets_peak", [census.iter().copied().fold(live, u64::max) as i64])
     }
 }

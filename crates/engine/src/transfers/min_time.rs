@@ -4,9 +4,9 @@
 //! link, its first packet at the links before, its last at those after, and the propagation.
 //! Differs: label stack words are left out; a node's processing counts with its shorter look-up.
 
+use crate::hosts::FlowPlan;
 use crate::network::{Flow, Network};
 use crate::route::{Fib, LOCAL_DELIVERY, UNREACHABLE};
-use crate::simulation::FlowPlan;
 use trunkline_agent::tcp::TcpConfig;
 use trunkline_units::Span;
 

@@ -15,10 +15,10 @@ mod workload;
 pub(crate) use measures::viewing_table;
 
 use crate::histogram::Pool;
+use crate::hosts::{FlowAgents, FlowPlan, Hosts};
 use crate::network::{Agent, Network};
 use crate::observer::Observer;
 use crate::route::Fib;
-use crate::simulation::{AnySimulation, FlowAgents, FlowPlan, Simulation};
 use crate::tables::Table;
 use trunkline_agent::tcp::{Counters, Receiver, Sender};
 use trunkline_agent::workload::{Request, Viewing};
@@ -164,11 +164,11 @@ impl Workloads {
     }
 }
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer> Hosts<O> {
     /// A workload opens the connections that are due.
     #[cold]
     pub(crate) fn wake_workload(&mut self, workload: u32) {
-        while self.workloads.next_at(workload) <= self.now {
+        while self.workloads.next_at(workload) <= self.plane.clock.now {
             let workload_state = &mut self.workloads.all[workload as usize];
             match &mut workload_state.opener {
                 Opener::Arrivals(source) => {
@@ -177,14 +177,14 @@ impl<O: Observer> Simulation<O> {
                 }
                 Opener::Pages { users, .. } => {
                     let mut requests = std::mem::take(&mut self.workloads.requests_buffer);
-                    if users.on_timer(self.now, &mut requests) {
+                    if users.on_timer(self.plane.clock.now, &mut requests) {
                         workload_state.measures.start_page();
                     }
                     self.send_requests(workload, requests);
                 }
                 Opener::Video { players, .. } => {
                     let mut requests = std::mem::take(&mut self.workloads.requests_buffer);
-                    requests.extend(players.on_timer(self.now));
+                    requests.extend(players.on_timer(self.plane.clock.now));
                     self.send_requests(workload, requests);
                 }
                 Opener::Requests { .. } => return,
@@ -195,15 +195,14 @@ impl<O: Observer> Simulation<O> {
 
     fn arm_workload(&mut self, workload: u32) {
         let workload_state = &self.workloads.all[workload as usize];
-        let (next, source) = (workload_state.next_at(), self.sources.senders + workload_state.flow);
-        if next < self.calendar.due(source) {
-            self.calendar.schedule(source, next);
-        }
+        let (next, source) =
+            (workload_state.next_at(), self.plane.clock.sources.senders + workload_state.flow);
+        self.plane.clock.bring_forward(source, next);
     }
 
     /// Sends the requests of users or players; those who have stopped request nothing more.
     fn send_requests(&mut self, workload: u32, mut user_requests: Vec<Request>) {
-        if self.now >= self.workloads.all[workload as usize].stop {
+        if self.plane.clock.now >= self.workloads.all[workload as usize].stop {
             user_requests.clear();
         }
         if let Opener::Pages { requests, request_bytes, .. }
@@ -230,17 +229,17 @@ impl<O: Observer> Simulation<O> {
         let workload_state = &mut self.workloads.all[workload as usize];
         workload_state.open += 1;
         let floor = workload_state.floor.time_for(bytes, true);
-        let number = workload_state.measures.start(bytes, self.now, floor);
+        let number = workload_state.measures.start(bytes, self.plane.clock.now, floor);
         let is_of_arrivals = matches!(workload_state.opener, Opener::Arrivals(_));
         if let Some(kept) = workload_state.kept.as_mut().filter(|_| is_of_arrivals) {
             kept.only = Some(slot);
         }
         let flow = workload_state.flow;
         let agent = self.workloads.first_agent + slot;
-        let wake = self.sources.receivers + self.flows.len() as u32 + 2 * slot;
+        let wake = self.plane.clock.sources.receivers + self.flows.len() as u32 + 2 * slot;
         let plan = FlowPlan {
             agents: FlowAgents::Tcp(agent),
-            start: self.now,
+            start: self.plane.clock.now,
             stop: NEVER,
             connection,
             mark: flag::CONNECTION | self.flows[flow as usize].mark,
@@ -252,7 +251,7 @@ impl<O: Observer> Simulation<O> {
             workload,
             transfer: StartedTransfer {
                 bytes,
-                started: self.now,
+                started: self.plane.clock.now,
                 number,
                 opens: true,
                 user,
@@ -267,7 +266,7 @@ impl<O: Observer> Simulation<O> {
         if plan.connects() {
             return self.connect(flow, &plan, agent);
         }
-        self.senders[agent as usize].start(self.now);
+        self.senders[agent as usize].start(self.plane.clock.now);
         self.send_allowed_segments(flow, &plan, agent);
     }
 
@@ -278,10 +277,10 @@ impl<O: Observer> Simulation<O> {
         let idle = kept.idle.get_mut(&user).and_then(Vec::pop);
         let Some(slot) = idle.or(kept.only) else { return false };
         let floor = workload_state.floor.time_for(bytes, false);
-        let number = workload_state.measures.start(bytes, self.now, floor);
+        let number = workload_state.measures.start(bytes, self.plane.clock.now, floor);
         let transfer = StartedTransfer {
             bytes,
-            started: self.now,
+            started: self.plane.clock.now,
             number,
             opens: false,
             user,
@@ -297,7 +296,7 @@ impl<O: Observer> Simulation<O> {
         let agent = self.workloads.first_agent + slot;
         self.receivers[agent as usize].expect_write(bytes);
         let random = &mut self.streams[plan.stream as usize];
-        self.senders[agent as usize].write(bytes, self.now, random);
+        self.senders[agent as usize].write(bytes, self.plane.clock.now, random);
         self.send_allowed_segments(flow, &plan, agent);
         true
     }
@@ -340,7 +339,7 @@ impl<O: Observer> Simulation<O> {
             packets_inside: 0,
             next_seq: 0,
         });
-        self.calendar.grow(2);
+        self.plane.clock.calendar.grow(2);
         slot
     }
 
@@ -351,7 +350,7 @@ impl<O: Observer> Simulation<O> {
         connection_state.packets_inside -= 1;
         // Order is that of the connection; delays are those of the flow.
         let flow = self.workloads.all[connection_state.workload as usize].flow;
-        self.delays[flow as usize].next_seq = connection_state.next_seq;
+        self.plane.measured.delays[flow as usize].next_seq = connection_state.next_seq;
         connection_state.plan
     }
 
@@ -368,22 +367,22 @@ impl<O: Observer> Simulation<O> {
     pub(crate) fn received(&mut self, connection: u32) {
         let connection_state = &mut self.workloads.connections[find_slot(connection)];
         let workload = &mut self.workloads.all[connection_state.workload as usize];
-        connection_state.next_seq = self.delays[workload.flow as usize].next_seq;
+        connection_state.next_seq = self.plane.measured.delays[workload.flow as usize].next_seq;
         let agent = self.workloads.first_agent as usize + find_slot(connection);
         while !connection_state.complete
             && self.receivers[agent].goodput_bytes() >= connection_state.due_bytes
         {
             connection_state.complete = true;
             let transfer = connection_state.transfer;
-            if transfer.started >= self.at_warm_up.at {
-                let time = self.now - transfer.started;
+            if transfer.started >= self.plane.measured.at_warm_up.at {
+                let time = self.plane.clock.now - transfer.started;
                 let floor = workload.floor.time_for(transfer.bytes, transfer.opens);
                 workload.measures.finish(
                     transfer.bytes,
                     transfer.number,
                     time,
                     floor,
-                    &mut self.pool,
+                    &mut self.plane.measured.pool,
                 );
             }
             if let Some(kept) = workload.kept.as_mut() {
@@ -412,18 +411,25 @@ impl<O: Observer> Simulation<O> {
                 self.open(of, transfer.requested_bytes, transfer.user, 0);
             }
             // A film ends with its flow: later chunks are not watched.
-            Opener::Video { .. } if self.now >= stop => {}
+            Opener::Video { .. } if self.plane.clock.now >= stop => {}
             Opener::Video { players, .. } => {
-                players.on_object(transfer.user, self.now);
+                players.on_object(transfer.user, self.plane.clock.now);
                 self.arm_workload(index);
             }
             Opener::Pages { users, .. } => {
                 let mut requests = std::mem::take(&mut self.workloads.requests_buffer);
-                let done = users.on_object(transfer.user, self.now, &mut requests);
+                let done = users.on_object(transfer.user, self.plane.clock.now, &mut requests);
                 let measures = &mut self.workloads.all[index as usize].measures;
-                if let Some(done) = done.filter(|page| page.started >= self.at_warm_up.at) {
-                    let time = self.now - done.started;
-                    measures.finish_page(done.bytes, done.objects, time, &mut self.pool);
+                if let Some(done) =
+                    done.filter(|page| page.started >= self.plane.measured.at_warm_up.at)
+                {
+                    let time = self.plane.clock.now - done.started;
+                    measures.finish_page(
+                        done.bytes,
+                        done.objects,
+                        time,
+                        &mut self.plane.measured.pool,
+                    );
                 }
                 self.send_requests(index, requests);
                 self.arm_workload(index);
@@ -450,7 +456,7 @@ impl<O: Observer> Simulation<O> {
         workload.closed_bytes += connection_state.due_bytes;
         add(&mut workload.closed, self.senders[agent].counters());
         self.workloads.free.push(find_slot(connection) as u32);
-        wakes.into_iter().for_each(|source| self.calendar.cancel(source));
+        wakes.into_iter().for_each(|source| self.plane.clock.calendar.cancel(source));
     }
 
     /// The timer of a connection: two numbers each, sender and receiver.
@@ -467,7 +473,7 @@ impl<O: Observer> Simulation<O> {
     }
 }
 
-impl AnySimulation {
+impl<O: Observer> Hosts<O> {
     /// The connection that a timer belongs to.
     pub(crate) fn flow_of_timer(&self, number: u32) -> &FlowPlan {
         self.plan_of_connection(number / 2)

@@ -2,8 +2,8 @@
 
 use super::measures::TransferMeasures;
 use super::min_time::MinTransferTime;
+use crate::hosts::FlowPlan;
 use crate::network::{Flow, Opened};
-use crate::simulation::FlowPlan;
 use std::collections::{BTreeMap, VecDeque};
 use trunkline_agent::tcp::{Counters, TcpConfig};
 use trunkline_agent::workload::{OpenSource, Pages, Video};
