@@ -56,6 +56,22 @@ fn rfc8985_s6_2_three_held_need_no_time_to_settle() {
     assert_eq!(hand.sack(0, &[[1, 4]]), [0, 10]);
 }
 
+/// `tcp_dsack_seen`: no reordering was seen, so a D-SACK does not widen the window of 25 ms. Three held: 0
+/// goes again, and a D-SACK says that both arrived. 10, sent at 100 ms, is overtaken by 11 at 200 ms, tick 50:
+/// its 99 and 25 ms and 2 ms for the timer leave 26 ms, 7 ticks. With 50 ms it were 13.
+#[test]
+fn linux_a_duplicate_without_reordering_does_not_widen_the_window() {
+    let (mut hand, _) = Hand::start(&linux(Variant::Sack));
+    hand.now = 100 * MS;
+    assert_eq!(hand.sack(0, &[[1, 4]]), [0, 10]);
+    hand.now = 101 * MS;
+    hand.ack(10);
+    hand.sack(10, &[[0, 1]]);
+    hand.now = 200 * MS;
+    hand.sack(10, &[[11, 12]]);
+    assert_eq!(hand.sender.timer(), (50 + 1 + 7) * 4 * MS);
+}
+
 /// An outage of the acknowledgements: 5 goes again in vain, and one 100 ms later acknowledges all below
 /// 12. It takes the timeout back (6 to 11 went once), and 12 to 14, sent 10 to 30 ms after 11, are not
 /// lost yet: Linux measures by 11, the last in order (`tcp_rack_advance`), not by 5, sent last.

@@ -79,7 +79,6 @@ impl Sender {
                 if !self.sack {
                     self.queue.sacked_count = 0;
                 }
-                self.rack.recovered();
                 if self.undo_recovery(ack) {
                     return true;
                 }

@@ -2,7 +2,8 @@
 //!
 //! Source: RFC 8985 sections 6.2 and 7.2 (with SACK only). The settling time is none in recovery and
 //! from the duplicate threshold on, a quarter of the least round trip otherwise, unless reordering
-//! was seen; a D-SACK makes it a quarter longer, once a round trip, until 16 recoveries have passed.
+//! was seen; then a D-SACK makes it a quarter longer, once a round trip, until 16 recoveries have passed that
+//! were not undone.
 
 use super::retransmission_queue::RemovedSegments;
 use super::timer::ticks;
@@ -13,6 +14,8 @@ use trunkline_units::Time;
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const MIN_TIMER_US: u64 = 2_000;
+/// TCP_RACK_RECOVERY_THRESH.
+const LASTING_RECOVERIES: u32 = 16;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rack {
@@ -50,13 +53,18 @@ impl Rack {
     fn widen_on_duplicate(&mut self, una: u32, next: u32) {
         if std::mem::take(&mut self.doubted) && una >= self.no_widening_before {
             (self.more, self.no_widening_before, self.recoveries_left) =
-                ((self.more + 1).min(254), next, 16);
+                ((self.more + 1).min(254), next, LASTING_RECOVERIES);
         } else if self.recoveries_left == 0 {
             self.more = 0;
         }
     }
 
-    /// A recovery is over.
+    /// A reduction was undone, since all sent again arrived twice.
+    pub(super) fn undid_by_duplicates(&mut self) {
+        self.recoveries_left = (self.recoveries_left + 1).min(LASTING_RECOVERIES);
+    }
+
+    /// A recovery is over that was needed.
     pub(super) fn recovered(&mut self) {
         self.recoveries_left = self.recoveries_left.saturating_sub(1);
     }

@@ -31,13 +31,17 @@ impl Sender {
         if self.undo && self.undo_again > 0 && end <= prior_una && end > self.undo_from {
             self.undo_again = (self.undo_again - i64::from(end - start)).max(0);
         }
-        self.rack.widen_window();
+        // `tcp_dsack_seen` (a657db0350bb): a duplicate without reordering, or of a probe, says nothing about the window.
+        if self.reordering_seen && self.probe_end != Some(end) {
+            self.rack.widen_window();
+        }
         true
     }
 
     /// Every segment sent again arrived twice: nothing had been lost (`tcp_try_undo_dsack`).
     pub(super) fn undo_by_duplicates(&mut self) {
         if self.phase <= Phase::Disorder && self.undo && self.undo_again == 0 {
+            self.rack.undid_by_duplicates();
             self.undo_reduction(false);
         }
     }
@@ -85,6 +89,8 @@ impl Sender {
     pub(super) fn undo_recovery(&mut self, ack: &Ack) -> bool {
         if self.may_undo(ack) {
             self.undo_reduction(false);
+        } else {
+            self.rack.recovered();
         }
         if self.holds() {
             return true;
