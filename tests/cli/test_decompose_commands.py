@@ -52,7 +52,7 @@ def test_a_decomposed_run_prints_its_error(run: Callable[..., tuple[int, str]], 
     assert code == 0
     assert "Error against a full run" in output
     assert "each link simulated alone" in output
-    assert "one run has no intervals" not in output
+    assert "one run gives no confidence intervals" not in output
     code, output = run("run", str(ring), "--decompose", "--link-packets", "20000", "--json")
     document = json.loads(output)
     assert document["engine"] == "decomposed"

@@ -93,7 +93,7 @@ def test_wrong_options_are_refused(
 
 
 def test_one_run_has_no_intervals(trunkline: RunCommand, file: str) -> None:
-    assert "one run has no intervals: --runs 10" in trunkline("run", file).stderr
+    assert "one run gives no confidence intervals: use --runs 10" in trunkline("run", file).stderr
     assert "one run" not in trunkline("run", file, "--runs", "2").stderr
 
 

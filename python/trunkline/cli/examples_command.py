@@ -82,7 +82,7 @@ def show(name: str) -> None:
 @click.argument("name")
 @click.argument("directory", required=False, default=".", type=click.Path(file_okay=False))
 def copy(name: str, directory: str) -> None:
-    """Copy the example NAME into DIRECTORY (default: here); an existing file is never replaced."""
+    """Copy the example NAME into DIRECTORY (default: here); never replace an existing file."""
     from pathlib import Path
 
     source = find_example(name)
@@ -95,7 +95,7 @@ def copy(name: str, directory: str) -> None:
     except FileExistsError:
         raise click.UsageError(f"{target} exists and was not replaced.") from None
     click.echo(str(target))
-    click.echo(f"now: trunkline run {target}", err=True)
+    click.echo(f"next: trunkline run {target}", err=True)
     if not (folder / SCHEMA_FILE).exists():
         hint = f"trunkline schema > {folder / SCHEMA_FILE}"
-        click.echo(f"to let an editor complete and check it: {hint}", err=True)
+        click.echo(f"so that your editor completes and checks it: {hint}", err=True)

@@ -110,7 +110,7 @@ def print_results(
         return
     if courses is None:
         click.echo(
-            "one run has no intervals: --runs 10 gives them, --batches those within this run",
+            "one run gives no confidence intervals: use --runs 10, or --batches for those within this run",
             err=True,
         )
         return

@@ -100,7 +100,7 @@ def solve(
         outputs.write(scenario, text)
     outputs.write_pictures(plan_page, scenario, solution)
     count = len(scenario.resolve().demands)
-    closing_line = f"{count} demand{'s' * (count != 1)}; optimum by the form {solution.form}"
+    closing_line = f"{count} demand{'s' * (count != 1)}; formulation of the optimum: {solution.form}"
     outputs.print_plan(solution, lambda: tabulate_plan(solution)[:2], closing_line)
 
 

@@ -101,7 +101,7 @@ def render_results(
 
 def describe_hidden_tables(names: Iterable[str]) -> str:
     """Say which tables ``--all`` adds."""
-    return f"with --all also: {', '.join(names)}"
+    return f"--all also shows: {', '.join(names)}"
 
 
 def _list_further_tables(results: Results) -> dict[str, Callable[[], RichTable]]:

@@ -103,9 +103,9 @@ def test_a_small_run_shows_its_flows_and_names_the_tables_that_all_adds():
     short, all_rows = run.render(width=120), run.render(width=120, show_all=True)
     titles = ("Ports", "Drops")
     assert "\nFlows " in short
-    assert "\nwith --all also: ports, drops\n" in short
+    assert "\n--all also shows: ports, drops\n" in short
     assert not any(f"\n{title} " in short for title in titles)
-    assert "with --all" not in all_rows
+    assert "--all also" not in all_rows
     assert all(f"\n{title} " in all_rows for title in titles)
 
 
@@ -115,4 +115,4 @@ def test_with_flows_left_out_their_aggregates_sum_them_up():
     run = tl.run(tl.loads(many.replace("flows: {", other)))
     short = run.render(width=120)
     assert "\nAggregates " in short
-    assert "aggregates" not in short[short.index("with --all also") :]
+    assert "aggregates" not in short[short.index("--all also shows") :]
