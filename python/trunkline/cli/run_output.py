@@ -110,7 +110,8 @@ def print_results(
         return
     if courses is None:
         click.echo(
-            "one run gives no confidence intervals: use --runs 10, or --batches for those within this run",
+            "one run gives no confidence intervals: use --runs 10, or --batches for those within "
+            "this run",
             err=True,
         )
         return

@@ -100,7 +100,8 @@ def solve(
         outputs.write(scenario, text)
     outputs.write_pictures(plan_page, scenario, solution)
     count = len(scenario.resolve().demands)
-    closing_line = f"{count} demand{'s' * (count != 1)}; formulation of the optimum: {solution.form}"
+    demands = f"{count} demand{'s' * (count != 1)}"
+    closing_line = f"{demands}; formulation of the optimum: {solution.form}"
     outputs.print_plan(solution, lambda: tabulate_plan(solution)[:2], closing_line)
 
 
