@@ -2,8 +2,9 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use support::{both, config, dynamic, session, Network, MS};
-use trunkline_control::rsvp::config::{Action, Order, Protection, Session};
+use trunkline_control::rsvp::config::{Action, Binding, Order, Protection, Session};
 use trunkline_control::SignalledLink;
 
 /// 0 - 1 - 2 - 3 and a node 4 next to it. Links: 0 0>1, 2 1>2, 4 2>3, 6 1>4, 8 4>2, 10 4>3, 12 0>4;
@@ -123,6 +124,47 @@ fn rfc4090_s6_4_3_the_node_before_the_failure_sends_the_path_through_its_bypass_
     assert_eq!(object(error, 6).map(|octets| (octets[5], octets[7])), Some((25, 3)));
     let used = network.last("resv", 500 * MS);
     assert_eq!(object(used, 21).map(|octets| octets[7]), Some(1 | 2));
+}
+
+/// Flags of node 1 in the route that a path of 1 Mbit/s records, by its wish for protected bandwidth:
+/// 0x01 local protection available, 0x04 the backup has the bandwidth.
+#[test]
+fn rfc4090_s4_4_the_flag_of_bandwidth_says_that_the_tunnel_has_what_the_path_reserves() {
+    let flags = |wanted, bandwidth| {
+        let mut trunk = protected(false, false);
+        trunk.protection.iter_mut().for_each(|each| each.bandwidth = wanted);
+        let mut tunnel = bypass([6, 8], &[2]);
+        tunnel.bandwidth_bit_s = bandwidth;
+        let mut network = network(vec![trunk, tunnel]);
+        network.run(500 * MS);
+        object(network.last("resv", 500 * MS), 21).map(|octets| octets[7])
+    };
+    assert_eq!(flags(true, 1_000_000), Some(0x01 | 0x04));
+    assert_eq!(flags(true, 999_999), Some(0x01));
+    assert_eq!(flags(false, 1_000_000), Some(0x01));
+}
+
+/// Link 0-1 fails behind the head of the path, which has a tunnel over node 4 to node 1. Its packets go
+/// through the tunnel, unless they have left the path: after a move at 500 ms the old LSP is still there
+/// for a second, is repaired as any other, and carries nothing (RFC 3209 section 2.5).
+#[test]
+fn rfc4090_s6_4_3_a_head_sends_its_packets_through_the_tunnel_if_they_use_the_path() {
+    for is_moved in [false, true] {
+        let mut trunk = protected(false, false);
+        trunk.classes = vec![Binding { fec: 1, dscps: Vec::new() }];
+        let mut rsvp_config = config(14, vec![trunk, bypass([12, 7], &[0])]);
+        let action = Action::Move { route: Some(vec![12, 10]) };
+        rsvp_config.orders = vec![Order { at_ns: 500 * MS, session: 0, action }];
+        rsvp_config.orders.retain(|_| is_moved);
+        let mut network = Network::new(5, ladder(), rsvp_config);
+        network.run(800 * MS);
+        assert_eq!(network.events("moved").len(), usize::from(is_moved));
+        let entry = network.wires.classes[&(0, 1)];
+        network.change(0, true);
+        assert_eq!(network.events("repaired"), [800 * MS]);
+        let now = network.wires.classes[&(0, 1)];
+        assert_eq!((now == entry, network.wires.entries[&now].link), (is_moved, Some(12)));
+    }
 }
 
 /// For ten lifetimes the path lives on what goes through the tunnel; then the link is there again,
@@ -288,6 +330,22 @@ fn rfc4090_s8_1_merged_detours_are_one_from_there_and_the_object_has_the_pairs_o
     assert_eq!(labels.len(), 2);
     assert_eq!(network.does(7, labels[0]), network.does(7, labels[1]));
     assert_eq!(network.does(7, labels[0]).0, Some(14));
+}
+
+/// R9-R4 fails behind the node where the two are one: R9's error goes over R8 to R3 and over R8 and R7 to
+/// R2, so that both know that they have no detour, and R2 can look for another. The path is left.
+#[test]
+fn rfc4090_s7_1_3_an_error_behind_the_merge_goes_back_to_each_sender() {
+    let mut network = example_4([18, 14, 16]);
+    network.change(16, true);
+    network.run(600 * MS);
+    let errors = network.wires.sent.iter().filter(|it| it.0 >= 500 * MS && it.2 == "path-err");
+    let links: BTreeSet<u32> = errors.map(|message| message.1).collect();
+    // R7>R2, R8>R7, R9>R8 and R8>R3.
+    assert_eq!(links, BTreeSet::from([11, 13, 15, 19]));
+    assert!(network.events("down").is_empty());
+    // The six states of the path.
+    assert_eq!(network.rsvp.states(), 6);
 }
 
 /// R3-R8 fails: R3's detour has lost its sender, but R2's continues as it. So nothing is torn behind R8,

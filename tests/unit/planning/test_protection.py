@@ -184,6 +184,31 @@ def test_what_cannot_be_protected_is_named_with_its_reason() -> None:
     assert "1 place of paths without a backup: link E->A: no other way" in warned
 
 
+def test_rfc4090_s3_2_a_gap_of_node_protection_names_the_ends_of_the_bypass_it_lacks() -> None:
+    """A tunnel around a node ends at the next but one: B and C are the only way on."""
+    plan = protect(
+        tl.load(
+            """\
+trunkline: 1
+nodes: [A, B, C, D, X, Y, Z]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}, C-D: {}, A-X: {}, X-B: {}, B-Y: {}, Y-C: {}, C-Z: {}, Z-D: {}}
+traffic: {data: {agent: udp, size: 500 B}}
+demands: {one: {from: A, to: D, rate: 1 Mbit/s, class: data}}
+paths: {one: {route: [A, B, C, D]}}
+trunks: {one: {path: one, demands: one}}
+protections: {p: {path: one, kind: facility-bypass, protect: node, backup: auto}}
+run: {duration: 1 s}
+"""
+        )
+    )
+    assert [(g.around, g.why, g.by_link) for g in plan.unprotected] == [
+        ("node B", "no other way leads from A to C", True),
+        ("node C", "no other way leads from B to D", True),
+    ]
+    assert [each.around for each in plan.backups] == ["link A->B", "link B->C", "link C->D"]
+
+
 def test_link_narrows_what_is_protected() -> None:
     plan = protect(frr("kind: facility-bypass, link: [B-C, A->B]"))
     assert [each.backup for each in plan.backups] == ["frr.A-B", "frr.B-C"]
@@ -243,6 +268,19 @@ def test_ti_lfa_needs_segments_and_a_path_without_is_one_place_without_a_backup(
     )
     assert (plan.places, plan.coverage) == (1, 0.0)
     assert [gap.why for gap in plan.unprotected] == ["ti-lfa needs a path with segments"]
+
+
+@pytest.mark.parametrize(
+    ("segments", "first"), [("[B, C]", "link A->B"), ("C", "node B")], ids=["to-B", "past-B"]
+)
+def test_rfc9855_a_repair_to_the_end_of_a_segment_goes_around_its_link(
+    segments: str, first: str
+) -> None:
+    """Where the active segment ends at the next node, that node cannot be avoided."""
+    text = RING.replace("route: [A, B, C]", f"from: A, segments: {segments}")
+    document = "path: one, kind: ti-lfa, protect: node, backup: auto"
+    plan = protect(tl.load(text + f"protections: {{p: {{{document}}}}}\n"))
+    assert [each.around for each in plan.backups] == [first, "link B->C"]
 
 
 def test_a_route_over_a_named_one_of_parallel_links_reserves_on_that_one() -> None:

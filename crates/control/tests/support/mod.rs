@@ -38,9 +38,37 @@ pub struct Wires {
     installed: u32,
     /// Incoming labels of nodes.
     pub labels: BTreeMap<(u32, u32), u32>,
+    /// Entries of the forwarding equivalence classes of nodes.
+    pub classes: BTreeMap<(u32, u16), u32>,
 }
 
 impl Wires {
+    /// All up and empty, 4 ms long.
+    pub fn new(lines: Vec<SignalledLink>) -> Self {
+        Self {
+            now: 0,
+            delay: 4 * MS,
+            free: vec![0; lines.len()],
+            dead: vec![false; lines.len()],
+            arrivals: BTreeMap::new(),
+            sent: Vec::new(),
+            rows: Vec::new(),
+            octets: Vec::new(),
+            number: 0,
+            entries: BTreeMap::new(),
+            installed: 0,
+            labels: BTreeMap::new(),
+            classes: BTreeMap::new(),
+            lines,
+        }
+    }
+
+    /// Takes all messages off the links before they arrive, in the order in which they would.
+    pub fn take_messages(&mut self) -> Vec<(u32, Message)> {
+        let packets = std::mem::take(&mut self.arrivals).into_values();
+        packets.map(|packet| (packet.link, packet.message)).collect()
+    }
+
     fn put(&mut self, packet: Packet) {
         let Packet { link, label, bytes, .. } = packet;
         let line = self.lines[link as usize];
@@ -97,7 +125,12 @@ impl NetworkPlane for Wires {
             None => self.labels.remove(&(node, label)),
         };
     }
-    fn bind_class(&mut self, _: u32, _: u16, _: &[u8], _: Option<u32>) {}
+    fn bind_class(&mut self, node: u32, fec: u16, _: &[u8], entry: Option<u32>) {
+        let _ = match entry {
+            Some(entry) => self.classes.insert((node, fec), entry),
+            None => self.classes.remove(&(node, fec)),
+        };
+    }
     fn set_routes(&mut self, _: u32, _: u32, _: &[u32]) {}
     fn record_labels(&mut self, _: trunkline_control::LabelBinding) {}
     fn record_routing_event(&mut self, _: trunkline_control::RoutingEvent, _: u32, _: Option<u32>) {
@@ -193,21 +226,7 @@ pub struct Network {
 
 impl Network {
     pub fn new(nodes: u32, lines: Vec<SignalledLink>, config: RsvpConfig) -> Self {
-        let wires = Wires {
-            now: 0,
-            delay: 4 * MS,
-            free: vec![0; lines.len()],
-            dead: vec![false; lines.len()],
-            arrivals: BTreeMap::new(),
-            sent: Vec::new(),
-            rows: Vec::new(),
-            octets: Vec::new(),
-            number: 0,
-            entries: BTreeMap::new(),
-            installed: 0,
-            labels: BTreeMap::new(),
-            lines: lines.clone(),
-        };
+        let wires = Wires::new(lines.clone());
         let mut network = Self { rsvp: Rsvp::new(config, nodes, lines, 1), wires };
         network.rsvp.start(&mut network.wires);
         network

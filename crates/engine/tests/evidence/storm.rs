@@ -1,6 +1,7 @@
 //! Runs that do not reach their end: too many events at one instant, a wish to stop, a panic.
 
 use crate::support::*;
+use trunkline_engine::network::Measure;
 use trunkline_engine::RunError;
 
 /// A burst of `count` datagrams at 5 ms; nothing else happens then.
@@ -30,6 +31,39 @@ fn a_source_that_never_lets_time_pass_is_named() {
     let failure = lab.try_run(1).expect_err("a storm");
     assert!(matches!(&failure, RunError::Storm { node, .. } if node == "a"), "{failure:?}");
     assert!(failure.to_string().contains("at node a"), "{failure}");
+}
+
+/// Sources at 8 Mbit/s before `b`, 1 ms away: source i sends 1000 + 100 i bytes, which take 1 + i / 10
+/// ms, so early that all transmissions end at 5 ms and all packets arrive at 6 ms.
+fn sources_that_end_at_once(count: u32) -> Lab {
+    let mut lab = Lab::new();
+    for index in 0..count {
+        let name = format!("s{index}");
+        let link = lab.link(&name, "b", 8 * MBIT, MS);
+        lab.feed(link, priority(2, &UNLIMITED));
+        let sent = 5 * MS - MS - u64::from(index) * MS / 10;
+        lab.flow(&name, &name, "b", schedule(&[(sent, 1000 + 100 * index)]));
+    }
+    lab
+}
+
+/// Each event of a storm has its node: the end of a transmission that of the sender, an arrival that of
+/// the receiver. Links are served by their number at one instant. The end of a transmission is an event
+/// of its own where a probe reads the average of a queue, which an end may change before; else the
+/// arrivals are the first.
+#[test]
+fn a_storm_of_transmissions_names_the_sender_and_one_of_arrivals_the_receiver() {
+    for (is_average_read, at, node) in [(true, 5 * MS, "s19"), (false, 6 * MS, "b")] {
+        let mut lab = sources_that_end_at_once(20);
+        if is_average_read {
+            lab.probe(Measure::QueueAverage, 0, SECOND);
+        }
+        lab.network.run.events_per_instant = 20;
+        lab.try_run(1).expect("20 events at one instant are allowed");
+        lab.network.run.events_per_instant = 19;
+        let failure = lab.try_run(1).expect_err("a storm");
+        assert_eq!(failure, RunError::Storm { at, node: node.into() });
+    }
 }
 
 /// The caller's wish to stop is asked for in a run that is long enough.
