@@ -245,12 +245,12 @@ def test_avallone2003_routers_have_static_routes_which_change_nothing_on_a_line(
     line = ["source", "gaia", "zeus", "poseidon", "cronus", "sink"]
     document = yaml.safe_load(text)
     document["run"]["duration"], document["defaults"]["udp"]["stop"] = "2 s", "2 s"
-    by_metric = tl.run(tl.loads(yaml.safe_dump(document)))
+    by_metric = tl.run(tl.loads(yaml.safe_dump(document, sort_keys=False)))
     for node, following in pairwise(line):
         keys = document["nodes"][node] or {}
         document["nodes"][node] = keys | {"routes": [{"to": "all", "via": following}]}
     document["routing"] = {"igp": False}
-    by_hand = tl.run(tl.loads(yaml.safe_dump(document)))
+    by_hand = tl.run(tl.loads(yaml.safe_dump(document, sort_keys=False)))
     for table in ("flows", "ports"):
         rows = list(by_metric.tables[table].rows())
         assert rows
