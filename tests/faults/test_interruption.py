@@ -223,18 +223,18 @@ def test_f01_f02_ctrl_c_within_a_second_also_inside_the_engine(start: Start, end
 
 
 def test_f02_what_had_ended_is_kept_and_the_rest_runs_on_resume(
-    start: Start, quick: Start, brief: Path, tmp_path: Path
+    start: Start, quick: Start, slow: Path, tmp_path: Path
 ) -> None:
-    _, status, lines = interrupted(start, brief, done=1)
+    _, status, lines = interrupted(start, slow, done=1)
     done = int(lines.split()[0])
     assert status == 130
     assert 0 < done < 20
-    process = quick("study", "run", str(brief), "--out", "out", "--resume", "--progress", "json")
+    process = quick("study", "run", str(slow), "--out", "out", "--resume", "--progress", "json")
     _, talk = process.communicate(timeout=240)
     assert process.returncode == 0, talk
     said_first = next(each for each in map(json.loads, talk.splitlines()) if "done" in each)
     assert said_first["done"] == done
-    with perform_plan(StudySubject(str(brief)).plan, out=tmp_path / "clean"):
+    with perform_plan(StudySubject(str(slow)).plan, out=tmp_path / "clean"):
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
 
