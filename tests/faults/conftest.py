@@ -66,18 +66,9 @@ def write_study(folder: Path, *, scenario: str = SCENARIO, study: str = STUDY) -
 @pytest.fixture
 def slow(tmp_path: Path) -> Path:
     """File of the study with runs of a quarter of a second or so."""
-    return _write_longer_study(tmp_path / "slow", SLOW)
-
-
-@pytest.fixture
-def brief(tmp_path: Path) -> Path:
-    """File of the study with runs of a tenth of a second or so, for those who run it whole."""
-    return _write_longer_study(tmp_path / "brief", "2000 s")
-
-
-def _write_longer_study(folder: Path, duration: str) -> Path:
+    folder = tmp_path / "slow"
     folder.mkdir()
-    return write_study(folder, scenario=SCENARIO.replace("20 s", duration))
+    return write_study(folder, scenario=SCENARIO.replace("20 s", SLOW))
 
 
 @pytest.fixture

@@ -23,23 +23,23 @@ from trunkline.study.run.run_plan import RunTask
 from trunkline.study.run.session import perform_plan
 from trunkline.study.run.store import StudyStore
 
-from .conftest import Start, files, perform, until_done
+from .conftest import SCENARIO, Start, files, perform, until_done, write_study
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")
 
 
 def test_f10_a_worker_that_is_killed_costs_nothing(
-    start: Start, brief: Path, tmp_path: Path
+    start: Start, slow: Path, tmp_path: Path
 ) -> None:
     process = start(
-        *("study", "run", str(brief), "--cluster", "local:2", "--out", "out", "--progress", "json"),
+        *("study", "run", str(slow), "--cluster", "local:2", "--out", "out", "--progress", "json"),
     )
     until_done(process, 1)
     os.kill(workers(process.pid)[0], signal.SIGKILL)
     _, lines = process.communicate(timeout=240)
     assert process.returncode == 0, lines
-    with perform_plan(StudySubject(str(brief)).plan, out=tmp_path / "clean"):
+    with perform_plan(StudySubject(str(slow)).plan, out=tmp_path / "clean"):
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
 
@@ -192,17 +192,18 @@ def killing(number: int, deaths: Path, missing: list[RunTask]) -> Callable[..., 
 
 
 def test_f10_a_killed_worker_of_a_cluster_of_ones_own_costs_nothing(
-    cluster_of: Callable[..., Cluster], start: Start, brief: Path, tmp_path: Path
+    cluster_of: Callable[..., Cluster], start: Start, tmp_path: Path
 ) -> None:
     theirs = cluster_of()
     first, _ = theirs.work(2)
+    file = str(write_study(tmp_path, scenario=SCENARIO.replace("20 s", "1000 s")))
     words = ("--cluster", theirs.address, "--out", "out", "--progress", "json")
-    process = start("study", "run", str(brief), *words)
+    process = start("study", "run", file, *words)
     until_done(process, 1)
     os.kill(workers(first.pid)[0], signal.SIGKILL)
     _, lines = process.communicate(timeout=240)
     assert process.returncode == 0, lines
-    with perform_plan(StudySubject(str(brief)).plan, out=tmp_path / "clean"):
+    with perform_plan(StudySubject(file).plan, out=tmp_path / "clean"):
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
 
