@@ -108,9 +108,7 @@ impl<O: Observer> Hosts<O> {
             self.echoes[index].measure_reply(reply, now, &mut self.plane.measured.pool);
         }
     }
-}
 
-impl<O: Observer> Hosts<O> {
     /// The measurements of echo flows.
     pub(crate) fn echo_table(&self) -> Table {
         let ints = |value: fn(&EchoSender) -> u64| {

@@ -49,9 +49,7 @@ impl<O: Observer> Hosts<O> {
             }
         }
     }
-}
 
-impl<O: Observer> Hosts<O> {
     /// The link that a fresh packet takes from `node`.
     fn first_link(&self, node: u32, mut packet: Packet) -> Option<u32> {
         let fresh = packet;

@@ -153,9 +153,7 @@ impl<O: Observer> Hosts<O> {
     fn deliver_to_sender(&mut self, node: u32, id: PacketId) {
         self.deliver(node, id);
     }
-}
 
-impl<O: Observer> Hosts<O> {
     /// Takes the notices of agents' packets; those of messages stay.
     #[cold]
     #[inline(never)]

@@ -150,9 +150,7 @@ impl<O: Observer> Hosts<O> {
         let round_trip = now - last.sent_at - held;
         session.controller.on_feedback(&arrivals, round_trip, now);
     }
-}
 
-impl<O: Observer> Hosts<O> {
     /// Playback of films and of media, in the order of the flows.
     pub(crate) fn video_table(&self) -> Table {
         let mut viewings = self.workloads.viewings(self.plane.clock.now);

@@ -36,9 +36,7 @@ impl<O: Observer> Simulation<O> {
         let tables = self.close(inside)?;
         Ok((tables, self.hosts.plane.observer))
     }
-}
 
-impl<O: Observer> Simulation<O> {
     /// Counters start here: stores the counts so far, to subtract them.
     pub(crate) fn end_warm_up(&mut self) {
         self.sampler.rebase(&mut self.hosts);

@@ -193,9 +193,7 @@ impl<O: Observer> Simulation<O> {
         }
         false
     }
-}
 
-impl<O: Observer> Simulation<O> {
     /// Counts the packets in the network and sees to the next count.
     #[cold]
     fn take_census(&mut self) {

@@ -471,9 +471,7 @@ impl<O: Observer> Hosts<O> {
             self.serve_receiver_timer(flow, &plan);
         }
     }
-}
 
-impl<O: Observer> Hosts<O> {
     /// The connection that a timer belongs to.
     pub(crate) fn flow_of_timer(&self, number: u32) -> &FlowPlan {
         self.plan_of_connection(number / 2)
