@@ -223,10 +223,16 @@ impl GuestRun {
     }
 
     fn run_actions(&mut self) -> Result<(), String> {
-        // On a multiple of 100 ms, so that a longer set-up moves no timer of the kernel against us.
-        let calm = if std::process::id() == 1 { SETTLE_NS } else { 0 };
-        let ready = time::clock() + calm + self.orders.settle_ns;
-        self.zero = (ready / (100 * MS) + 2) * (100 * MS);
+        // A longer set-up must move no timer of the kernel against us. Daemons have timers of their own
+        // since their start, and the ticks of the host's kernel are not known.
+        let is_guest = std::process::id() == 1;
+        let ready = time::clock() + if is_guest { SETTLE_NS } else { 0 } + self.orders.settle_ns;
+        self.zero = if is_guest && self.orders.daemons.is_empty() {
+            time::sleep_until(ready);
+            time::find_wheel_turn()
+        } else {
+            (ready / (100 * MS) + 2) * (100 * MS)
+        };
         println!("trunkline: time zero");
         let mut reached = 0;
         while let Some(Reverse((mut at, mut due))) = self.due.pop() {

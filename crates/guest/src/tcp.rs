@@ -253,7 +253,13 @@ impl TcpFlow {
             }
             SocketRole::Receiver => {
                 if let Some(fd) = &self.receiver {
-                    self.read += socket::discard(fd)? as u64;
+                    let count = socket::discard(fd)?;
+                    if count == 0 {
+                        // All has arrived. Its counters are read at the end.
+                        socket::send_fin(fd)?;
+                        return waiter.remove(fd);
+                    }
+                    self.read += count as u64;
                     if let Some(application) = &mut self.application {
                         application.note_arrival(self.read, time::clock());
                     }
@@ -262,6 +268,10 @@ impl TcpFlow {
             SocketRole::Sender => {
                 if events & time::SOCKET_ERROR != 0 {
                     self.on_error()?;
+                }
+                if events & time::HUNG_UP != 0 {
+                    // Both ends have closed.
+                    return self.sender.as_ref().map_or(Ok(()), |fd| waiter.remove(fd));
                 }
                 if events & time::WRITABLE != 0 {
                     self.write(index, waiter)?;
@@ -290,7 +300,7 @@ impl TcpFlow {
         while !self.quiet {
             let (end, ending) = match &self.application {
                 Some(application) => (application.end_of_write(self.written), LastSegment::Own),
-                None => (self.orders.bytes, LastSegment::Fillable),
+                None => (self.orders.bytes, LastSegment::Held),
             };
             if self.application.is_some() && end.is_none() {
                 break; // until the next write
@@ -313,6 +323,9 @@ impl TcpFlow {
                 Err(why) => return Err(why),
             }
             self.quiet = Some(self.written) == self.orders.bytes;
+            if self.quiet && self.application.is_none() {
+                socket::send_fin(fd)?;
+            }
         }
         waiter.change(fd, 0, token(index, SocketRole::Sender))
     }
@@ -333,7 +346,7 @@ impl TcpFlow {
             ] {
                 self.samples.extend(value.to_le_bytes());
             }
-            self.samples.extend(info.acknowledged().to_le_bytes());
+            self.samples.extend(self.count_acknowledged(&info).to_le_bytes());
             self.samples.extend(u64::from(info.word(156)).to_le_bytes());
             for value in [info.word(28), info.word(36)] {
                 self.samples.extend(value.to_le_bytes()); // sacked, retrans
@@ -343,6 +356,11 @@ impl TcpFlow {
         }
         self.goodput.extend(at.to_le_bytes());
         self.goodput.extend(self.read.to_le_bytes());
+    }
+
+    /// Counts the acknowledged bytes; the kernel's number has one for the SYN and one for a FIN.
+    fn count_acknowledged(&self, info: &TcpInfo) -> u64 {
+        info.acknowledged().min(self.orders.bytes.unwrap_or(u64::MAX))
     }
 
     /// Stores the results of the flow.
@@ -357,7 +375,7 @@ impl TcpFlow {
              \"established_ns\":{},\"finished_ns\":{},\"received_bytes\":{},\
              \"receiver_segments_sent\":{},\"retransmitted_segments\":{},\
              \"unacked_segments\":{}}}\n",
-            sender.acknowledged(),
+            self.count_acknowledged(&sender),
             receiver.word(152),
             sender.word(156),
             since(self.established_at),

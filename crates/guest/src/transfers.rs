@@ -14,8 +14,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// `EPOLLHUP`: both ends have sent FIN.
-const HUNG_UP: u32 = 0x10;
 const BACKLOG: i32 = 4096;
 /// Time of what has not happened.
 pub const UNFINISHED: u64 = u64::MAX;
@@ -255,8 +253,8 @@ impl TransferFlow {
         let bytes = self.schedule[number].1;
         let Some(open) = self.open.get_mut(&number) else { return Ok(()) };
         let Some(sender) = &open.sender else { return Ok(()) };
-        let mut over = events & HUNG_UP != 0;
-        if events & (time::SOCKET_ERROR | HUNG_UP) != 0 {
+        let mut over = events & time::HUNG_UP != 0;
+        if events & (time::SOCKET_ERROR | time::HUNG_UP) != 0 {
             match socket::acknowledged_at(sender) {
                 Some(at) => self.fates[number].acknowledged = at,
                 None => over |= check_socket_error(sender).is_err(),

@@ -3,7 +3,7 @@
 use super::{check, owned, timespec, Timespec, NONBLOCK_CLOEXEC, NS_PER_S};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::raw::c_int;
+use std::os::raw::{c_int, c_long, c_void};
 
 /// `EPOLLIN`.
 pub const READABLE: u32 = 1;
@@ -11,8 +11,15 @@ pub const READABLE: u32 = 1;
 pub const WRITABLE: u32 = 4;
 /// `EPOLLERR`.
 pub const SOCKET_ERROR: u32 = 8;
+/// `EPOLLHUP`: both ends have closed, or the connection is broken.
+pub const HUNG_UP: u32 = 0x10;
 
 const CLOCK_REALTIME: c_int = 0;
+/// Of the kernels of guests \[ns\].
+const TICK_NS: u64 = 4_000_000;
+/// Ticks in the longest slot of the timer wheel from which a timer of up to 129 s fires: 8 a level
+/// (`LVL_CLK_SHIFT` of `kernel/time/timer.c`).
+const SLOT_TICKS: u64 = 512;
 
 #[cfg_attr(target_arch = "x86_64", repr(C, packed))]
 #[cfg_attr(not(target_arch = "x86_64"), repr(C))]
@@ -39,6 +46,7 @@ unsafe extern "C" {
         new: *const Itimerspec,
         old: *mut Itimerspec,
     ) -> c_int;
+    fn times(used: *mut c_void) -> c_long;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
     fn clock_nanosleep(
         clock: c_int,
@@ -86,6 +94,11 @@ impl Waiter {
         self.control(3, fd, events, data)
     }
 
+    /// Waits for no more events of a socket, not even of its end.
+    pub fn remove(&self, fd: &OwnedFd) -> io::Result<()> {
+        self.control(2, fd, 0, 0)
+    }
+
     /// Waits until events occur or the time has come \[ns of the clock\]; calls `take` with the events
     /// and data of each, returns whether the time has come.
     pub fn wait(&mut self, until: u64, mut take: impl FnMut(u32, u64)) -> io::Result<bool> {
@@ -118,6 +131,42 @@ pub fn clock() -> u64 {
     // SAFETY: the kernel writes into the time.
     unsafe { clock_gettime(CLOCK_REALTIME, &mut time) };
     u64::try_from(time.s).unwrap_or(0) * NS_PER_S + u64::try_from(time.ns).unwrap_or(0)
+}
+
+/// Finds the next time of the clock at which a tick of a guest's kernel comes and slots of all lengths
+/// begin in its timer wheel \[ns\]: a timer fires at the end of its slot.
+pub fn find_wheel_turn() -> u64 {
+    let (tick, ticks) = find_tick();
+    let slot = SLOT_TICKS * TICK_NS;
+    let turn = tick + (SLOT_TICKS - ticks % SLOT_TICKS) * TICK_NS;
+    turn + clock().saturating_sub(turn).next_multiple_of(slot)
+}
+
+/// Finds a tick: its time by the clock, no more than 1 us too early, and the kernel's count of ticks
+/// from it on (`jiffies`). `times` gives the count in hundredths of a second, of which two are five
+/// ticks: where it becomes even it is exact.
+fn find_tick() -> (u64, u64) {
+    const PERIOD_NS: u64 = 5 * TICK_NS;
+    let count_at = |at| {
+        sleep_until(at);
+        // SAFETY: without a place for the times used only the count is returned.
+        unsafe { times(std::ptr::null_mut()) }.unsigned_abs()
+    };
+    // On a multiple, so that the search is the same after a longer set-up.
+    let begin = (clock() / PERIOD_NS + 1) * PERIOD_NS;
+    let even = count_at(begin) / 2 * 2 + 2;
+    let (mut before, mut after) = (0, PERIOD_NS);
+    let mut periods = 0;
+    while after - before > 1000 {
+        periods += 1;
+        let middle = before.midpoint(after);
+        if count_at(begin + periods * PERIOD_NS + middle) >= even + 2 * periods {
+            after = middle;
+        } else {
+            before = middle;
+        }
+    }
+    (begin + before, even / 2 * 5)
 }
 
 /// Sleeps until the clock shows a time \[ns\].

@@ -422,7 +422,7 @@ def _compute_margins(
         return documented + max(pair.spacings.get(key.subject, 0.0) for pair in pairs), 0.0
     if key.measure == "bytes a packet":
         shift = 0.0 if method.is_random else _compute_size_shift(key, pairs)
-        return max(documented, shift + _compute_closing_shift(key, pairs)), 0.0
+        return max(documented, shift), 0.0
     if spec.unit == "s":
         flow = find_flow_name(key)
         documented += method.compute_delay_tolerance(count_hops(pairs[0].network, flow)) / 1e9
@@ -481,20 +481,6 @@ def _count_left_out(key: MeasureKey, pairs: Sequence[SeedPair]) -> int:
     flow = find_flow_name(key)
     is_without_them = flow in pairs[0].left_out and key.measure != "out of order"
     return 0 if is_without_them else max(sum(pair.left_out.values()) for pair in pairs)
-
-
-def _compute_closing_shift(key: MeasureKey, pairs: Sequence[SeedPair]) -> float:
-    """Compute the change of the mean size by the last segments of flows of a size [B].
-
-    They carry no data. A guest sends them when the run ends, the simulator after the last byte.
-    """
-    values = pairs[0].values[0]
-    sent = max(values.get(MeasureKey(key.subject, "sent by class")) or 1.0, 1.0)
-    closing = sum(
-        flow["agent"]["protocol"] == "tcp" and flow["agent"]["size_bytes"] is not None
-        for flow in pairs[0].network["flows"]
-    )
-    return closing * (values.get(key) or 0.0) / sent
 
 
 def _compute_size_shift(key: MeasureKey, pairs: Sequence[SeedPair]) -> float:
