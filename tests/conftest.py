@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--linux", action="store_true", help="run the guests that take minutes as well"
     )
     parser.addoption(
-        "--pin", action="store_true", help="rewrite tests/pinned-results.csv where results differ"
+        "--pin", action="store_true", help="rewrite tests/pinned-*.csv where results differ"
     )
 
 

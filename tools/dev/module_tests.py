@@ -24,7 +24,8 @@ from shell import Stopwatch, print_message
 TEST_PLACES = [
     *("tests/unit/engine", "tests/pcap", "tests/unit/decomposition"),
     *("tests/unit/network/test_contract.py", "tests/unit/results/test_probe_precedence.py"),
-    *("tests/unit/test_pinned_results.py", "tests/evidence/test_kernel_senders.py"),
+    *("tests/unit/test_pinned_results.py", "tests/unit/test_pinned_scenarios.py"),
+    "tests/evidence/test_kernel_senders.py",
 ]
 """Files and folders of the tests that run the engine most."""
 MAX_FILE_S = 60.0

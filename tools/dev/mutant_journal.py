@@ -1,11 +1,12 @@
 """Plans and outcomes of trials of mutants, kept in files of ``.stamps/mutants``.
 
-``NAME.jsonl`` has a row for each trial of a mutant of a package, ``NAME.list.json`` the mutants of
-the last run without ``--changed``: all, or a sample; ``NAME.changed.json`` has those of the last
-run with it.
+``NAME.jsonl`` has a row for each trial of a mutant of a package, ``NAME.sample-S.json`` the mutants
+of its sample of seed S or of a run in full (``all``), ``NAME.changed.json`` those of the last run
+with ``--changed``.
 """
 
 import csv
+import glob
 import json
 import os
 import re
@@ -16,6 +17,8 @@ import setup_steps as steps
 from mutant_sample import Mutant, choose_sample
 
 FOLDER = steps.get_stamp_path("mutants")
+SAMPLES = "sample-*"
+"""Word of the lists of all samples."""
 SURVIVORS = os.path.join(steps.ROOT, "tests", "mutants.csv")
 
 
@@ -27,19 +30,34 @@ class Plan:
     difference: str | None = None
     """Path of a difference: only mutants of its lines."""
     sample: int | None = None
-    """So many at random of each package, all if None."""
+    """So many at random of each package, all if None; none that a smaller seed has chosen."""
     seed: int = 1
     limit_s: float | None = None
     """For each package of Python."""
 
-    def choose(self, mutants: list[Mutant]) -> list[Mutant]:
+    def choose(self, name: str, mutants: list[Mutant]) -> list[Mutant]:
         """The mutants to try, of those of a package."""
         if self.difference is not None:
             changed = find_changed_lines(self.difference)
             return [each for each in mutants if each.line in changed.get(each.path, ())]
         if self.sample is not None:
-            return choose_sample(mutants, self.sample, self.seed)
+            # Tests were added for these, so that they would show nothing of the others.
+            known = {
+                drop_place(mutant)
+                for listed in read_lists(name)
+                if listed.seed is not None and listed.seed < self.seed
+                for mutant in listed.names.values()
+            }
+            fresh = [each for each in mutants if drop_place(each.name) not in known]
+            return choose_sample(fresh, self.sample, self.seed)
         return mutants
+
+    @property
+    def list_word(self) -> str:
+        """Word of the file that lists the mutants to try."""
+        if self.difference is not None:
+            return "changed"
+        return "sample-all" if self.sample is None else f"sample-{self.seed}"
 
     def to_words(self) -> list[str]:
         """As arguments of a program."""
@@ -154,8 +172,8 @@ def read_reasons(name: str) -> dict[str, str]:
     return {row["mutant"]: row["reason"] for row in rows}
 
 
-def _get_list_path(name: str, is_changed: bool) -> str:
-    return os.path.join(FOLDER, f"{name}.{'changed' if is_changed else 'list'}.json")
+def _get_list_path(name: str, word: str) -> str:
+    return os.path.join(FOLDER, f"{name}.{word}.json")
 
 
 def write_list(name: str, count: int, plan: Plan, names: dict[str, str]) -> None:
@@ -173,38 +191,30 @@ def write_list(name: str, count: int, plan: Plan, names: dict[str, str]) -> None
         By identity.
     """
     os.makedirs(FOLDER, exist_ok=True)
-    listed = {
-        "of": count,
-        "seed": plan.seed if len(names) < count else None,
-        "names": names,
-    }
-    path = _get_list_path(name, plan.difference is not None)
-    with open(path, "w", encoding="utf-8") as stream:
-        json.dump(listed, stream)
+    seed = None if plan.sample is None else plan.seed
+    with open(_get_list_path(name, plan.list_word), "w", encoding="utf-8") as stream:
+        json.dump({"of": count, "seed": seed, "names": names}, stream)
 
 
-def read_list(name: str, *, is_changed: bool = False) -> Listed:
-    """Read the mutants of a package that the last run had to try.
+def read_lists(name: str, word: str = SAMPLES) -> list[Listed]:
+    """Read the mutants of a package that runs had to try.
 
-    is_changed: The last with ``--changed``, else the last without.
+    word: Of one plan; of each sample and of a run in full if left out.
     """
-    try:
-        with open(_get_list_path(name, is_changed), encoding="utf-8") as stream:
-            return Listed(**json.load(stream))
-    except OSError:
-        return Listed(0, None, {})
+    found = []
+    for path in sorted(glob.glob(_get_list_path(name, word))):
+        with open(path, encoding="utf-8") as stream:
+            found.append(Listed(**json.load(stream)))
+    return found
 
 
-def read_outcomes(name: str, *, is_changed: bool = False) -> list[Outcome]:
-    """Read the outcomes of the mutants of a package that the last run had to try.
-
-    is_changed: The last with ``--changed``, else the last without.
-    """
+def read_outcomes(name: str, listed: Listed) -> list[Outcome]:
+    """Read the outcomes of mutants of a package, as far as they were tried."""
     rows_by_identity: dict[str, list[dict[str, Any]]] = {}
     for row in _read_rows(name):
         rows_by_identity.setdefault(row["of"], []).append(row)
     found = []
-    for identity, mutant in read_list(name, is_changed=is_changed).names.items():
+    for identity, mutant in listed.names.items():
         rows = rows_by_identity.get(identity, [])
         if rows:
             first, last = rows[0], rows[-1]

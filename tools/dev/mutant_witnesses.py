@@ -213,29 +213,35 @@ def fill_page() -> None:
 
 
 def _write_score_table() -> str:
-    """Write the table of scores of the page."""
+    """Write the table of scores of the page: each sample's first outcome, and all of today."""
     with open(SCORES, encoding="utf-8", newline="") as stream:
-        scores = {row["package"]: row for row in csv.DictReader(stream)}
-    lines = [
-        "| package | mutants | tried | caught at first | caught now | live, with reason |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+        scores = list(csv.DictReader(stream))
+    seeds = sorted({row["seed"] for row in scores if row["seed"]})
+    heads = ["package", "mutants", *(f"sample {seed}, at first" for seed in seeds)]
+    heads += ["all tried, now", "live, with reason"]
+    lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for name in (*CRATES, *PACKAGES):
-        row = scores.get(name)
-        if row is None:
-            lines.append(f"| `{name}` | | no sample yet | | | |")
+        rows = [row for row in scores if row["package"] == name]
+        if not rows:
             continue
-        catchable = int(row["tried"]) - int(row["equivalent"])
-        first, now = (
-            f"{row[key]}, {100 * int(row[key]) / catchable:.1f} %"
-            for key in ("caught_at_first", "caught")
+        at_first = {row["seed"]: _describe_first(row) for row in rows}
+        tried, equivalent, caught, listed = (
+            sum(int(row[key]) for row in rows)
+            for key in ("tried", "equivalent", "caught", "listed")
         )
-        if row["seed"]:
-            first += f"; of all {row['low_percent']} to {row['high_percent']} %"
-        tried = f"{row['tried']}, at random" if row["seed"] else row["tried"]
-        listed = f"{row['listed']}, {row['equivalent']} of them equivalent"
-        lines.append(f"| `{name}` | {row['mutants']} | {tried} | {first} | {now} | {listed} |")
+        cells = [f"`{name}`", max(rows, key=lambda row: row["seed"])["mutants"]]
+        cells += [at_first.get(seed, "") for seed in seeds]
+        cells += [f"{caught} of {tried - equivalent}, {100 * caught / (tried - equivalent):.1f} %"]
+        cells += [f"{listed}, {equivalent} of them equivalent"]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _describe_first(row: dict[str, str]) -> str:
+    """Describe how many mutants of a sample were caught before tests were added for it."""
+    count, caught = int(row["tried"]) - int(row["equivalent"]), int(row["caught_at_first"])
+    bounds = f" ({row['low_percent']} to {row['high_percent']})"
+    return f"{caught} of {count}, {100 * caught / count:.1f} %{bounds}"
 
 
 def _read_changes_by_hand(text: str) -> dict[str, list[tuple[str, str]]]:

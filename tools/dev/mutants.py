@@ -16,12 +16,22 @@ import subprocess
 import python_mutants
 import rust_mutant_list
 import setup_steps as steps
-from mutant_journal import Plan, drop_place, read_list, read_outcomes, read_reasons
+from mutant_journal import (
+    SAMPLES,
+    Listed,
+    Outcome,
+    Plan,
+    drop_place,
+    read_lists,
+    read_outcomes,
+    read_reasons,
+)
 from mutant_sample import compute_wilson_interval
 from mutant_witnesses import SCORES, fill_page
 from rust_mutant_list import CRATES
 from shell import StepFailed, Stopwatch, print_message, run_program
 
+KNOWN_PACKAGES = [*CRATES, *python_mutants.PACKAGES]
 TOOL_VERSION = "27.1.0"
 PARSER_PACKAGES = ["tree-sitter==0.26.1", "tree-sitter-rust==0.24.2"]
 CHANGED_LIMIT_S = 180.0
@@ -48,7 +58,7 @@ usage: ./dev mutants [--sample N] [--seed S] [--jobs N] [PACKAGE ...]
 
 def run_mutants(arguments: list[str]) -> int:
     """Try mutants of packages, and say which live without a reason."""
-    known = [*CRATES, *python_mutants.PACKAGES]
+    known = KNOWN_PACKAGES
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     for word in ("install", "changed", "scores", "seen"):
         parser.add_argument(f"--{word}", action="store_true")
@@ -101,13 +111,11 @@ def run_mutants(arguments: list[str]) -> int:
         clock = Stopwatch()
         if name not in CRATES:
             python_mutants.try_package(name, plan)
-        print_message(
-            f"mutants of {name}: {describe_score(name, is_changed=words.changed)} ({clock})"
-        )
+        print_message(f"mutants of {name}: {describe_score(name, plan.list_word)} ({clock})")
     if not words.changed:
         write_scores()
         fill_page()
-    return report_survivors(chosen, is_changed=words.changed)
+    return report_survivors(chosen, plan.list_word)
 
 
 def prepare_packages(names: list[str]) -> None:
@@ -176,63 +184,83 @@ def run_tool(file: str, words: list[str], limit_s: float | None) -> int:
     return status
 
 
-def find_unexplained(name: str, *, is_changed: bool = False) -> list[str]:
-    """Find the mutants of a package that live and are not listed."""
+def read_tried(name: str, word: str) -> list[Outcome]:
+    """Read the outcomes of the mutants of a package that the lists of a word have."""
+    return [each for listed in read_lists(name, word) for each in read_outcomes(name, listed)]
+
+
+def find_unexplained(name: str, word: str) -> list[str]:
+    """Find the mutants of a package that live and are not listed with a reason."""
     reasons = read_reasons(name)
-    outcomes = read_outcomes(name, is_changed=is_changed)
-    lives = (each.name for each in outcomes if not each.is_caught)
+    lives = (each.name for each in read_tried(name, word) if not each.is_caught)
     return [mutant for mutant in lives if drop_place(mutant) not in reasons]
 
 
-def describe_score(name: str, *, is_changed: bool) -> str:
+def describe_score(name: str, word: str) -> str:
     """Describe the score of a package in a line."""
-    outcomes = read_outcomes(name, is_changed=is_changed)
+    outcomes = read_tried(name, word)
     caught = sum(each.is_caught for each in outcomes)
     share = f", {100 * caught / len(outcomes):.1f} %" if outcomes else ""
     return f"{caught} of {len(outcomes)} caught{share}"
 
 
 def write_scores() -> None:
-    """Write how many mutants each package has, and the outcomes of those that were tried."""
+    """Write how many mutants each package has, and the outcomes of each sample of them."""
     with open(SCORES, encoding="utf-8", newline="") as stream:
-        rows = {row["package"]: row for row in csv.DictReader(stream)}
-    for name in (*CRATES, *python_mutants.PACKAGES):
-        outcomes = read_outcomes(name)
-        if not outcomes:
-            continue
-        listed = read_list(name)
+        rows = {(row["package"], row["seed"]): row for row in csv.DictReader(stream)}
+    for name in KNOWN_PACKAGES:
         reasons = read_reasons(name)
-        lives = [drop_place(each.name) for each in outcomes if not each.is_caught]
-        explained = [reasons[mutant] for mutant in lives if mutant in reasons]
-        equivalent = sum(reason.startswith(EQUIVALENT) for reason in explained)
-        at_first = sum(each.is_caught_at_first for each in outcomes)
-        low, high = compute_wilson_interval(at_first, len(outcomes) - equivalent)
-        rows[name] = {
-            "package": name,
-            "mutants": f"{listed.of}",
-            "seed": "" if listed.seed is None else f"{listed.seed}",
-            "tried": f"{len(outcomes)}",
-            "equivalent": f"{equivalent}",
-            "caught_at_first": f"{at_first}",
-            "low_percent": "" if listed.seed is None else f"{100 * low:.1f}",
-            "high_percent": "" if listed.seed is None else f"{100 * high:.1f}",
-            "caught": f"{len(outcomes) - len(lives)}",
-            "listed": f"{len(explained)}",
-            "lives": f"{len(lives) - len(explained)}",
-        }
+        for listed in read_lists(name):
+            if outcomes := read_outcomes(name, listed):
+                row = compute_scores(name, listed, outcomes, reasons)
+                rows[name, row["seed"]] = row
+    ranks = {name: rank for rank, name in enumerate(KNOWN_PACKAGES)}
     with open(SCORES, "w", encoding="utf-8", newline="") as stream:
         table = csv.DictWriter(stream, SCORE_COLUMNS, lineterminator="\n")
         table.writeheader()
-        table.writerows(rows.values())
+        table.writerows(rows[key] for key in sorted(rows, key=lambda key: (ranks[key[0]], key[1])))
 
 
-def report_survivors(names: list[str], *, is_changed: bool = False) -> int:
-    """Show the mutants that live without a reason; 1 if there are any."""
-    unexplained = [
-        f"{name}: {mutant}"
-        for name in names
-        for mutant in find_unexplained(name, is_changed=is_changed)
-    ]
+def compute_scores(
+    name: str, listed: Listed, outcomes: list[Outcome], reasons: dict[str, str]
+) -> dict[str, str]:
+    """Compute a row of the scores.
+
+    Parameters
+    ----------
+    name : str
+        A package.
+    listed : Listed
+        A sample of its mutants.
+    outcomes : list of Outcome
+        Theirs, at least one.
+    reasons : dict of str to str
+        Of the package's mutants that live.
+    """
+    lives = [drop_place(each.name) for each in outcomes if not each.is_caught]
+    explained = [reasons[mutant] for mutant in lives if mutant in reasons]
+    equivalent = sum(reason.startswith(EQUIVALENT) for reason in explained)
+    at_first = sum(each.is_caught_at_first for each in outcomes)
+    low, high = compute_wilson_interval(at_first, len(outcomes) - equivalent)
+    is_sample = listed.seed is not None
+    return {
+        "package": name,
+        "mutants": f"{listed.of}",
+        "seed": f"{listed.seed}" if is_sample else "",
+        "tried": f"{len(outcomes)}",
+        "equivalent": f"{equivalent}",
+        "caught_at_first": f"{at_first}",
+        "low_percent": f"{100 * low:.1f}" if is_sample else "",
+        "high_percent": f"{100 * high:.1f}" if is_sample else "",
+        "caught": f"{len(outcomes) - len(lives)}",
+        "listed": f"{len(explained)}",
+        "lives": f"{len(lives) - len(explained)}",
+    }
+
+
+def report_survivors(names: list[str], word: str = SAMPLES) -> int:
+    """Show the mutants of lists that live without a reason; 1 if there are any."""
+    unexplained = [f"{name}: {mutant}" for name in names for mutant in find_unexplained(name, word)]
     for each in unexplained:
         print(each)
     if unexplained:

@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from typing import Any, TypedDict
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OPTIONS = ["-q", "-n0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 POLL_S = 0.01
+MAX_WALL_FACTOR = 20
+"""A run may take so many times its processor's time, as on a machine that others use."""
 
 
 class Request(TypedDict):
@@ -77,7 +80,7 @@ class PytestServer:
         arguments : list of str
             Options, and tests in the order in which they are to run.
         limit_s : float, optional
-            The run is ended after so long.
+            The run is ended after so much of the processor's time.
         variables : dict, optional
             Of its environment, besides those of this process.
         writes_byte_code : bool, optional
@@ -139,6 +142,9 @@ def serve_requests() -> None:
 def _run_pytest(request: Request, output: int, modules: str) -> None:
     """Run pytest as a process of its own, and write what it imported of others."""
     os.setpgid(0, 0)
+    if request["limit_s"] is not None:
+        most = int(request["limit_s"]) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(output, 1)
@@ -184,7 +190,7 @@ def _wait(child: int, limit_s: float | None) -> int:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             break
-        if limit_s is not None and time.monotonic() - begun > limit_s:
+        if limit_s is not None and time.monotonic() - begun > MAX_WALL_FACTOR * limit_s:
             os.killpg(child, signal.SIGKILL)
             limit_s = None
         time.sleep(POLL_S)

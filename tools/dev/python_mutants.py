@@ -30,10 +30,14 @@ from shell import print_message
 
 _LANGUAGE_TESTS = [
     *("tests/unit/scenario", "tests/unit/network", "tests/unit/engine"),
-    *("tests/unit/test_pinned_results.py", "tests/unit/test_features_together.py"),
+    *("tests/unit/test_pinned_results.py", "tests/unit/test_pinned_scenarios.py"),
+    "tests/unit/test_features_together.py",
 ]
 PACKAGES = {
-    "te": ("python/trunkline/te", ["tests/evidence/te", "tests/unit/planning"]),
+    "te": (
+        "python/trunkline/te",
+        ["tests/evidence/te", "tests/unit/planning", "tests/unit/test_pinned_scenarios.py"],
+    ),
     "stats": (
         "python/trunkline/stats",
         ["tests/unit/stats", "tests/unit/compare", "tests/unit/results", "tests/debts"],
@@ -231,7 +235,7 @@ def _mutate_node(
 def try_package(name: str, plan: Plan) -> None:
     """Try the mutants of a package that no earlier run has caught."""
     listed = list_mutants(name)
-    chosen = plan.choose(listed)
+    chosen = plan.choose(name, listed)
     contents = _read_contents(chosen)
     identities = {each: each.identify(contents[each.path]) for each in chosen}
     write_list(name, len(listed), plan, {of: each.name for each, of in identities.items()})

@@ -209,14 +209,14 @@ def try_crates(crates: list[str], plan: Plan) -> None:
         programs = compile_mutants(folder, CRATES, compiled)
     else:
         folder = CHANGED_FOLDER
-        compiled = plan.choose([each for crate in crates for each in list_mutants(crate)])
+        compiled = [each for crate in crates for each in plan.choose(crate, list_mutants(crate))]
         changed = sorted({each.crate for each in compiled})
         programs = compile_mutants(folder, changed, compiled) if changed else {}
     mutants = [each for each in compiled if each.is_viable]
     left_by_crate = []
     for crate in crates:
         listed = [each for each in mutants if each.crate == crate]
-        chosen = plan.choose(listed)
+        chosen = plan.choose(crate, listed)
         write_list(crate, len(listed), plan, {each.identity: each.name for each in chosen})
         settled = find_settled(crate)
         left_by_crate.append([each for each in chosen if each.identity not in settled])

@@ -226,11 +226,8 @@ impl<O: Observer> Simulation<O> {
         let plane = &self.hosts.plane;
         let Sources { stages, probes, transmitters, arrivals, senders, receivers, .. } =
             plane.clock.sources;
-        let flows = self.hosts.flows.len() as u32;
-        let node = if source >= receivers + flows {
-            self.hosts.flow_of_timer(source - receivers - flows).dst
-        } else if source >= receivers {
-            self.hosts.flows[(source - receivers) as usize].dst
+        let node = if source >= receivers {
+            self.hosts.node_of_timer(source - receivers)
         } else if source >= senders {
             self.hosts.flows[(source - senders) as usize].src
         } else if source >= arrivals {

@@ -90,9 +90,7 @@ def _find_pair_by_trial(
 ) -> DisjointPair | None:
     best: DisjointPair | None = None
     ones = np.ones(len(metric))
-    tried = 0
     for first in find_k_shortest_paths(topology, source, target, metric, MAX_FIRST_PATHS, arcs_up):
-        tried += 1
         lower = _sum_metric(metric, first)
         if best is not None and 2 * lower >= best.cost:
             return DisjointPair(best.first, best.second, best.cost, is_optimal=True)
@@ -105,8 +103,7 @@ def _find_pair_by_trial(
         if best is None or cost < best.cost:
             paths = sorted((first, second), key=lambda path: (_sum_metric(metric, path), path))
             best = DisjointPair(paths[0], paths[1], cost, is_optimal=False)
-    if best is not None and tried < MAX_FIRST_PATHS:
-        return DisjointPair(best.first, best.second, best.cost, is_optimal=True)
+    # Had all paths been tried, the dearer one of the best pair would have ended the search.
     return best
 
 

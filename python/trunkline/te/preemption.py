@@ -28,7 +28,7 @@ def choose_victims(
     rule: The criterion to minimise (RFC 4829, 2). The first: priority of those displaced, then
         their bandwidth from the largest, then names from the last. The second: their number, then
         priority. The third: bandwidth displaced; each time the smallest that is enough alone, or
-        else the largest, and then those not needed after all are spared.
+        else the largest.
     Returns: Names, in the order chosen. Empty if no bound is passed.
     """
     chosen: dict[str, Reservation] = {}
@@ -97,10 +97,7 @@ def _choose_least_bandwidth(weaker: list[VictimCandidate], excess: int) -> list[
         victims.append(candidate)
         order.remove(candidate)
         excess -= candidate[1].bandwidth
-    for candidate in sorted(victims, key=lambda c: -c[1].bandwidth):
-        if excess + candidate[1].bandwidth <= 0:
-            victims.remove(candidate)
-            excess += candidate[1].bandwidth
+    # None is needless: the last one, of which some is needed, is no larger than those before it.
     return victims
 
 

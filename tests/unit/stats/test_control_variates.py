@@ -15,9 +15,12 @@ from trunkline.results import Results
 from trunkline.stats import average_runs, mean_interval
 from trunkline.stats.control_variates import (
     OfferedMean,
+    compute_controlled_p,
     controlled_interval,
     read_offered_deviations,
+    select_controls,
 )
+from trunkline.stats.holm import compute_paired_p
 
 from .test_run_averages import runs as make_runs
 
@@ -219,3 +222,50 @@ def test_a_flow_that_sent_nothing_offered_its_whole_mean_less() -> None:
     assert list(deviations["idle"]) == [-200.0] * 3
     # 50 packets of the 60 expected.
     assert list(deviations["web"]) == [-30.0] * 3
+
+
+def test_lavenberg1981_the_p_value_is_that_of_the_intercept_by_hand() -> None:
+    """The interval of the confidence 1 - p ends at zero."""
+    values = [3.0, -5.0, 4.0, 8.0, -6.0, 9.0, 7.0, 1.0]
+    control = np.array([-2.0, -1.0, 3.0, 1.0, -3.0, 2.0, 1.0, 2.0])[:, None]
+    p = compute_controlled_p(values, control)
+    assert p is not None
+    assert 0.05 < p < 0.95
+    interval = controlled_interval(values, control, confidence=1 - p)
+    assert interval.low == pytest.approx(0, abs=1e-9)
+    assert compute_controlled_p([-each for each in values], control) == pytest.approx(p)
+
+
+def test_without_enough_runs_or_controls_the_p_value_is_students() -> None:
+    """Eight runs are the fewest with a regression."""
+    values = [3.0, 5.0, 4.0, 8.0, 6.0, 9.0, 7.0, 11.0]
+    control = np.array([-2.0, -1.0, -1.0, 1.0, 0.0, 2.0, 1.0, 2.0])[:, None]
+    plain = compute_paired_p(values, [0.0] * 8)
+    assert compute_controlled_p(values, control) != pytest.approx(plain)
+    assert compute_controlled_p(values, np.ones((8, 1))) == plain
+    assert compute_controlled_p(values, np.zeros((8, 0))) == plain
+    assert compute_controlled_p([5.0] * 8, control) == 0.0
+    assert compute_controlled_p(values[:7], control[:7]) == compute_paired_p(values[:7], [0.0] * 7)
+    assert compute_controlled_p(values[:1], control[:1]) is None
+
+
+def test_a_row_has_its_own_flow_and_all_others_as_controls() -> None:
+    deviations = {"a": np.array([1.0, 2.0]), "b": np.array([10.0, 20.0]), "c": np.array([5.0, 7.0])}
+    assert select_controls(deviations, "a", 2).tolist() == [[1, 15], [2, 27]]
+    assert select_controls(deviations, "none of them", 2).tolist() == [[16], [29]]
+    assert select_controls(deviations, None, 2).tolist() == [[16], [29]]
+    assert select_controls({"a": deviations["a"]}, "a", 2).tolist() == [[1], [2]]
+    assert select_controls({}, "a", 3).shape == (3, 0)
+
+
+def test_the_offer_beyond_the_mean_is_in_bytes() -> None:
+    """call sent 100 packets of 200 B and web 75 kB; idle has no count of transfers."""
+    means = {
+        "call": OfferedMean("packets_sent", 90.0, 200.0),
+        "web": OfferedMean("bytes_sent", 80_000.0, 1.0),
+    }
+    found = read_offered_deviations(make_runs(), means)
+    assert {name: values.tolist() for name, values in found.items()} == {
+        "call": [2000.0] * 3,
+        "web": [-5000.0] * 3,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, strategies as st
@@ -10,6 +11,9 @@ from hypothesis import given, strategies as st
 from trunkline.api import run_many
 from trunkline.scenario import load
 from trunkline.stats import Histogram, average_runs, pooled_quantile, read_flow_delays
+from trunkline.stats.histogram import read_completion_histograms
+from trunkline.stats.interval import Interval
+from trunkline.stats.run_averages import AveragedRow, _pool_completions
 
 PARTS = st.lists(st.dictionaries(st.integers(0, 50), st.integers(1, 9)), max_size=5)
 
@@ -120,3 +124,32 @@ def test_the_least_rank_is_the_first_value() -> None:
     assert Histogram({10: 1, 20: 1}).find_quantile(1e-9) == 10
     assert Histogram({10: 1}) != {10: 1}
     assert Histogram({10: 1}) != Histogram({10: 2})
+
+
+def test_completion_times_are_pooled_by_flow_and_bin() -> None:
+    """Two runs have the odd and the even times from 1 to 200 ns: of all together the quantile of a
+    share is the time of that rank."""
+    runs = []
+    for first in (1, 2):
+        ends = list(range(first, 201, 2))
+        times = {
+            "flow": ["web"] * 100 + ["x"],
+            "sizes": ["all"] * 100 + ["pages"],
+            "upper_ns": [*ends, 9],
+            "count": [1] * 100 + [5],
+        }
+        runs.append(SimpleNamespace(tables={"completion_times": times}))
+    found = [read_completion_histograms(run) for run in runs]  # type: ignore[arg-type]
+    assert found[0]["x", "pages"] == Histogram({9: 5})
+    columns = [f"fct_p{share}_{unit}" for share in (50, 90, 95, 99) for unit in ("ns", "s")]
+    other = Interval(-1.0, None, None, 2)
+    rows = [
+        AveragedRow({"flow": "web", "sizes": "all"}, dict.fromkeys([*columns, "mean"], other)),
+        AveragedRow({"flow": "web", "sizes": "other"}, dict.fromkeys(columns, other)),
+    ]
+    _pool_completions(rows, found)
+    means = [rows[0].measures[name].mean for name in columns]
+    assert means == pytest.approx([100, 1e-7, 180, 1.8e-7, 190, 1.9e-7, 198, 1.98e-7])
+    assert rows[0].measures["fct_p50_ns"].n == 2
+    assert rows[0].measures["mean"] == other
+    assert set(rows[1].measures.values()) == {other}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.results import Provenance, Results
+from trunkline.results import Column, Provenance, Results, Table
+from trunkline.results.schemas import find_field
 from trunkline.results.terminal_tables import render_to_text
 from trunkline.scenario.sla import SlaBound
-from trunkline.stats import judge_bounds
-from trunkline.stats.service_levels import build_levels_table, format_promise
+from trunkline.stats import judge_bounds, mean_interval
+from trunkline.stats.service_levels import _format_mean, build_levels_table, format_promise
 
 from ..results.raw import column, network, tables
 
@@ -104,3 +105,78 @@ def test_of_more_bounds_than_fit_the_broken_are_shown() -> None:
     text = render_to_text([build_levels_table(judge_bounds(bounds, [run(1)]))], width=100)
     assert "41 more" in text
     assert text.count("BROKEN") == 1
+
+
+def replace_table(made: Results, name: str, **columns: list[str | float | None]) -> Results:
+    """The run with another table of these columns alone."""
+    fields = [find_field(name, each) for each in columns]
+    columns_made = {each: Column(values) for each, values in columns.items()}
+    made.tables[name] = Table(name, fields, columns_made)
+    return made
+
+
+def test_the_worst_player_of_a_flow_counts_and_one_without_a_value_is_worse() -> None:
+    """call has players of 5, 20 and 10 %, web of 15 and 1 %."""
+    bound = SlaBound("s", "videos", ("call", "web"), "stalls", "stall_ratio", "1", "most", 0.1)
+    players = ["call", "call", "web", "call", "web"]
+    ratios = [0.05, 0.2, 0.15, 0.1, 0.01]
+    made = replace_table(run(1), "videos", flow=players, stall_ratio=ratios)
+    (level,) = judge_bounds([bound], [made])
+    assert (level.worst, level.worst_row, level.met) == (0.2, "call", False)
+    made = replace_table(run(1), "videos", flow=players, stall_ratio=[*ratios[:4], None])
+    (level,) = judge_bounds([bound], [made])
+    assert (level.worst, level.worst_row) == (None, "web")
+    # A rate is bounded from below: the least is the worst.
+    rates = SlaBound("s", "videos", ("call",), "rate", "bit_rate_bit_s", "bit/s", "least", 4.0)
+    made = replace_table(run(1), "videos", flow=["call"] * 3, bit_rate_bit_s=[5.0, 3.0, 9.0])
+    (level,) = judge_bounds([rates], [made])
+    assert (level.worst, level.margin) == (3.0, -1.0)
+
+
+def test_completions_are_judged_by_the_kind_of_the_bound() -> None:
+    made = replace_table(
+        run(1),
+        "completions",
+        flow=["call", "call", "call"],
+        sizes=["up to 10 kB", "all", "pages"],
+        fct_p95_s=[1.0, 2.0, 3.0],
+    )
+    for sizes, value in (("all", 2.0), ("pages", 3.0)):
+        bound = SlaBound(
+            "s", "completions", ("call",), "time", "fct_p95_s", "s", "most", 1.0, sizes
+        )
+        (level,) = judge_bounds([bound], [made])
+        assert level.worst == value
+
+
+def test_the_first_of_equal_rows_and_runs_is_named() -> None:
+    (level,) = judge_bounds([lossy(0.05)], [run(4, lost=1), run(5, lost=6), run(6, lost=6)])
+    assert (level.worst, level.worst_seed) == (0.06, 5)
+
+
+def test_the_mean_of_runs_is_in_the_unit_of_the_bound() -> None:
+    """Shares in per cent: 1 and 3 of 100, half 12.706 %; times in ms; one run has no interval."""
+    runs = [run(4, lost=1), run(5, lost=3)]
+    texts = [
+        render_to_text([build_levels_table(judge_bounds([lossy(0.1), late(0.005, "call")], some))],
+                       width=120)
+        for some in (runs, runs[:1])
+    ]  # fmt: skip
+    lines = [" ".join(line.split()) for line in texts[0].splitlines()]
+    assert "s call loss at most 10 % met 2 ± 13 % 2 of 2 3 % 7 %" in lines
+    assert "s call delay_p99 at most 5 ms met 4.9 ± 0 ms 2 of 2 4.9 ms 100 µs" in lines
+    assert "mean" not in texts[1].splitlines()[2]
+    assert _format_mean(mean_interval([0.02]), "1") == "2 %"
+    assert _format_mean(mean_interval([0.02, 0.02]), "s") == "20 ± 0 ms"
+    assert _format_mean(None, "s") == "–"
+
+
+def test_as_many_bounds_as_fit_are_shown_in_their_order() -> None:
+    bounds = [lossy(0.2)] * 59 + [lossy(0.05)]
+    text = render_to_text([build_levels_table(judge_bounds(bounds, [run(1)]))], width=100)
+    assert "more" not in text
+    more = render_to_text(
+        [build_levels_table(judge_bounds([*bounds, lossy(0.04)], [run(1)]))], width=100
+    )
+    assert "Service levels (60, the broken first; 1 more)" in more
+    assert more.count("BROKEN") == 2

@@ -47,6 +47,20 @@ fn rfc8985_s6_2_what_was_overtaken_has_time_to_settle() {
     assert_eq!(hand.sender.ssthresh(), 5.0);
 }
 
+/// `tcp_clean_rtx_queue`: "Do not re-arm RTO if the sack RTT is measured from data sent after when the head was
+/// last (re)transmitted." 0 goes again at 100 ms, and 10 with it. A block of 4, which was sent at 0, is
+/// measured from before: the timer is set anew at 150 ms, 50 ms later but for ticks of 4 ms.
+#[test]
+fn linux_a_block_of_what_was_sent_before_the_head_sets_the_timer_anew() {
+    let (mut hand, _) = Hand::start(&linux(Variant::Sack));
+    hand.now = 100 * MS;
+    assert_eq!(hand.sack(0, &[[1, 4]]), [0, 10]);
+    let at_first = hand.sender.timer();
+    hand.now = 150 * MS;
+    hand.sack(0, &[[1, 5]]);
+    assert!(hand.sender.timer() >= at_first + 48 * MS);
+}
+
 /// Three blocks are proof at once. Ten out, three held, one lost leave six in flight; CEIL(3 * 5 /
 /// 10) = 2 may go: 0 and one new.
 #[test]

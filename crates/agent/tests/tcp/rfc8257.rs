@@ -2,7 +2,9 @@
 
 use crate::hand::Hand;
 use crate::pipe::{config, EVERY_SECOND};
-use trunkline_agent::tcp::{CongestionConfig, DctcpConfig, Receiver, TcpConfig, Variant};
+use trunkline_agent::tcp::{
+    CongestionConfig, DctcpConfig, DelayedAck, Receiver, TcpConfig, Variant,
+};
 
 fn dctcp() -> TcpConfig {
     TcpConfig {
@@ -31,6 +33,29 @@ fn s3_2_a_change_of_marks_is_answered_at_once_with_the_echo_of_before() {
         }
     }
     assert_eq!(answers, [(2, false), (3, false), (5, true), (6, true), (8, false)]);
+}
+
+/// Section 3.2 with Linux's receiver (`dctcp_ece_ack_update`): a change of marks asks for an answer at once,
+/// marks that go on do not. 16 are answered one by one at the start; then 16 marked, answered at once;
+/// 17 and 18 marked: one for both; 19 waits, 20 unmarked: one for 19, and one for 20 at once; 21 waits.
+#[test]
+fn s3_2_linux_answers_a_change_of_marks_at_once_and_every_second_segment_between() {
+    let delayed_ack = Some(DelayedAck { timeout_ns: 40_000_000, every: 2, quick: 0 });
+    let config = TcpConfig { linux: true, window_packets: 3000, delayed_ack, ..dctcp() };
+    let mut receiver = Receiver::new(&config);
+    let mut answers = vec![];
+    for seq in 0..22 {
+        let ce = (16..20).contains(&seq);
+        let now = receiver.on_segment(seq, false, 10, ce, false, 10);
+        answers.extend(receiver.take_earlier_ack().map(|owed| (owed.ack, owed.ece)));
+        if now {
+            let answer = receiver.ack(10);
+            answers.push((answer.ack, answer.ece));
+        }
+    }
+    let (first, later) = answers.split_at(16);
+    assert_eq!(first, (1..=16).map(|ack| (ack, false)).collect::<Vec<_>>());
+    assert_eq!(later, [(17, true), (19, true), (20, true), (21, false)]);
 }
 
 /// Section 3.2: the echo follows the marks and waits for no CWR, as that of RFC 3168 does.

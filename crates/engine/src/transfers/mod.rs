@@ -462,7 +462,7 @@ impl<O: Observer> Hosts<O> {
     /// The timer of a connection: two numbers each, sender and receiver.
     #[cold]
     pub(crate) fn wake_connection(&mut self, number: u32) {
-        let plan = *self.flow_of_timer(number);
+        let plan = *self.plan_of_connection(number / 2);
         let connection = &self.workloads.connections[(number / 2) as usize];
         let flow = self.workloads.all[connection.workload as usize].flow;
         if number % 2 == 0 {
@@ -472,9 +472,14 @@ impl<O: Observer> Hosts<O> {
         }
     }
 
-    /// The connection that a timer belongs to.
-    pub(crate) fn flow_of_timer(&self, number: u32) -> &FlowPlan {
-        self.plan_of_connection(number / 2)
+    /// The node with a timer that `wake_receiver` serves.
+    pub(crate) fn node_of_timer(&self, number: u32) -> u32 {
+        let Some(plan) = self.flows.get(number as usize) else {
+            let timer = number - self.flows.len() as u32;
+            let plan = self.plan_of_connection(timer / 2);
+            return if timer % 2 == 0 { plan.src } else { plan.dst };
+        };
+        plan.dst
     }
 
     /// Agents and headers of a connection.

@@ -1,7 +1,9 @@
 //! Runs that do not reach their end: too many events at one instant, a wish to stop, a panic.
 
 use crate::support::*;
-use trunkline_engine::network::Measure;
+use trunkline_agent::tcp::{TcpConfig, Variant};
+use trunkline_agent::workload::{OpenConfig, TransferGaps, TransferSizes};
+use trunkline_engine::network::{Agent, Measure, Opened, Transfers};
 use trunkline_engine::RunError;
 
 /// A burst of `count` datagrams at 5 ms; nothing else happens then.
@@ -64,6 +66,27 @@ fn a_storm_of_transmissions_names_the_sender_and_one_of_arrivals_the_receiver() 
         let failure = lab.try_run(1).expect_err("a storm");
         assert_eq!(failure, RunError::Storm { at, node: node.into() });
     }
+}
+
+/// Linux's timers run out at the ends of slots of its wheel, of 32 ms after 252 ms (`timer.c`): those of 20
+/// connections whose segment is on its way for 5 s, all at one instant after 1 s. Each is the sender's.
+#[test]
+fn a_storm_of_timers_names_the_node_that_has_them() {
+    let gaps = TransferGaps::Schedule {
+        times_ns: (1..=20).map(|each| each * 1000).collect(),
+        sizes_bytes: vec![1000; 20],
+    };
+    let opened = Opened::Arrivals(OpenConfig { gaps, sizes: TransferSizes::Fixed { bytes: 1 } });
+    let transfers = Transfers { opened, bins_bytes: vec![], record: true, kept: false };
+    let mut lab = Lab::chain(&["a", "b"], GBIT, 5 * SECOND);
+    let linux = TcpConfig { linux: true, ..tcp(Variant::Sack) };
+    let flow = lab.flow("transfers", "a", "b", Agent::Tcp(linux));
+    lab.network.flows[flow].transfers = Some(transfers.into());
+    lab.network.run.events_per_instant = 20;
+    lab.try_run(1).expect("20 timers at one instant are allowed");
+    lab.network.run.events_per_instant = 19;
+    let failure = lab.try_run(1).expect_err("a storm");
+    assert_eq!(failure, RunError::Storm { at: 1024 * MS, node: "a".into() });
 }
 
 /// The caller's wish to stop is asked for in a run that is long enough.

@@ -113,7 +113,7 @@ impl Sender {
         self.estimator.min_rtt = self.estimator.min_rtt.min(sample);
         self.estimator.sample(sample, self.una, self.next);
         // A block of a segment sent after the last transmission of the head gives no news of the head.
-        if removed.count == 0 && by_block > self.queue.head_sent_at().map(since) {
+        if by_block > self.queue.head_sent_at().map(since) {
             summary.set_timer = true;
         }
     }
