@@ -82,6 +82,9 @@ BY_VALIDATOR: dict[Any, tuple[Any, ...]] = {
 }
 EXTREME = 20
 """One quantity in so many is at an end of its range."""
+PERIODS = ("sample", "adjust", "reoptimise", "every")
+"""Keys of which a run takes a step each; a step each nanosecond would take it minutes."""
+SHORTEST_PERIOD_NS = 1_000_000
 COLOURS = ("red", "blue")
 ELSEWHERE: dict[type[Element], tuple[str, ...]] = {
     Tcp: ("size", "transfers", "pages", "video"),
@@ -138,7 +141,7 @@ class ScenarioDrawer:
             return self.draw_value(key, self.pick(kinds), marks)
         for mark in marks:
             if isinstance(mark, QuantityField):
-                return self.draw_quantity(mark)
+                return self.draw_quantity(key, mark)
             if isinstance(mark, PlainInteger):
                 fits = [each for each in FULL_SNAPLEN if mark.lowest <= each <= mark.highest]
                 return self.pick(fits or [mark.lowest])
@@ -167,14 +170,17 @@ class ScenarioDrawer:
         msg = f"no values are known for {key}: {annotation}"
         raise NotImplementedError(msg)
 
-    def draw_quantity(self, mark: QuantityField) -> str:
+    def draw_quantity(self, key: str, mark: QuantityField) -> str:
         """A quantity within its range; now and then the first or the last of it."""
+        lowest = mark.lowest
+        if key in PERIODS and mark.dimension is TIME:
+            lowest = max(lowest, SHORTEST_PERIOD_NS)
         if self.happens(EXTREME):
-            return format_base(self.pick((mark.highest, mark.lowest)), mark.dimension)
+            return format_base(self.pick((mark.highest, lowest)), mark.dimension)
         fits = []
         for text in QUANTITIES[mark.dimension]:
             try:
-                parse_base_units(text, mark.dimension, mark.lowest, mark.highest)
+                parse_base_units(text, mark.dimension, lowest, mark.highest)
             except UnitError:
                 continue
             fits.append(text)
