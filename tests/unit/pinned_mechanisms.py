@@ -6,6 +6,7 @@ They are for `test_pinned_scenarios.py`: each runs in milliseconds.
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 # Two links of 10 Mbit/s: one loses and reorders now and then, one has a short queue in front.
@@ -218,7 +219,319 @@ def list_schedulers() -> dict[str, str]:
     return found
 
 
+# Two ways of three hops from S to T, joined in the middle; a link, a node and a link for good fail.
+MESH = """
+trunkline: 1
+nodes: [S, A, B, T, C, D]
+defaults: {{link: {{rate: 10 Mbit/s, delay: 2 ms, loss: {loss}{link}}}, udp: {{size: 400 B}}}}
+links:
+  S-A: {{te: {{colours: [gold]}}}}
+  A-B: {{te: {{risks: [duct], colours: [gold]}}}}
+  B-T: {{metric: 2, te: {{reservable: 0.8, colours: [gold, iron]}}}}
+  S-C: {{metric: 2}}
+  C-D: {{te: {{metric: 5}}}}
+  D-T: {{}}
+  A-C: {{metric: 3, te: {{risks: [duct]}}}}
+  B-D: {{metric: 2}}
+failures:
+  cut: {{link: A-B, at: 1 s, repair: 1800 ms}}
+  down: {{node: D, at: 2500 ms, repair: 3 s}}
+  gone: {{link: S-A, at: 3500 ms}}
+flows:
+  f: {{agent: udp, from: S, to: T, rate: 1 Mbit/s, dscp: EF}}
+  g: {{agent: tcp, from: S, to: T, variant: sack, dscp: AF11, window: 20 packets}}
+  h: {{agent: udp, from: A, to: D, rate: 500 kbit/s}}
+run: {{duration: 5 s, trace: false}}
+{rest}
+"""
+
+
+def write_mesh(rest: str, loss: str = "0 %", link: str = "") -> str:
+    """Flows over a mesh that fails, with further sections and further keys of all links."""
+    return MESH.format(rest=rest, loss=loss, link=link)
+
+
+def list_labels() -> dict[str, str]:
+    """Each kind of protection for each way to put a label on and off, and tunnels."""
+    found = {}
+    maps = "diffserv: {kind: e-lsp, map: {EF: 5, AF11: 3}"
+    ends = {
+        "php": "",
+        "last pops": ", php: false",
+        "explicit null": ", explicit_null: true",
+        "pipe": f", php: false, ttl: pipe, {maps}, model: pipe}}",
+        "short pipe": f", ttl: short-pipe, {maps}, model: short-pipe}}",
+        "uniform": f", {maps}, model: uniform}}",
+    }
+    detection = "detection: {kind: bfd, interval: 5 ms}, processing: 1 ms, wait_to_restore: 50 ms"
+    kinds = {
+        "backup": "kind: backup, backup: around",
+        "1+1": "kind: one-plus-one, backup: around",
+        "restoration": "kind: restoration, compute: 5 ms",
+        "detour": "kind: detour, backup: aside",
+        "bypass": "kind: facility-bypass, backup: past",
+        "bypass of a node": "kind: facility-bypass, backup: auto, protect: node",
+        "detour of a node": "kind: detour, backup: auto, protect: node",
+    }
+    for (end, keys), (kind, words) in product(ends.items(), kinds.items()):
+        # The tail of 1+1 selects by label.
+        if kind == "1+1" and "php: false" not in keys:
+            continue
+        found[f"{kind}, {end}"] = write_mesh(
+            f"paths:\n  p: {{route: [S, A, B, T], account: true{keys}}}\n"
+            f"  around: {{route: [S, C, D, T]{keys}}}\n  aside: {{route: [A, C, D, T]{keys}}}\n"
+            f"  past: {{route: [A, C, D, B]{keys}}}\n"
+            "trunks: {t: {path: p, flows: [f, g]}}\n"
+            f"protections: {{x: {{path: p, {words}, {detection}}}}}\n"
+        )
+    for outer, inner in product(ends, ends):
+        found[f"{inner} in {outer}"] = write_mesh(
+            f"paths:\n  outer: {{route: [A, C, D, B]{ends[outer]}}}\n"
+            f"  inner: {{route: [S, A, B, T], through: outer{ends[inner]}}}\n"
+            "trunks: {t: {path: inner, flows: [f, g]}}\n"
+        )
+    for name, more in {
+        "alone": "",
+        "entropy": "routing: {ecmp: entropy}",
+        "flow": "routing: {ecmp: flow}",
+        "repair": f"protections: {{x: {{path: p, kind: ti-lfa, backup: auto, {detection}}}}}",
+        "end to end": "protections: {x: {path: p, kind: backup, backup: around}}",
+        "OSPF": "routing: {ospf: {hello: 100 ms}}",
+    }.items():
+        paths = "paths:\n  p: {from: S, segments: [B, T]}\n  around: {route: [S, C, D, T]}"
+        found[f"segments, {name}"] = write_mesh(
+            f"{paths}\ntrunks: {{t: {{path: p, flows: [f, g]}}}}\n{more}\n"
+        )
+    return found
+
+
+def list_control() -> dict[str, str]:
+    """OSPF, LDP and RSVP-TE by their options, where messages are lost now and then."""
+    ospf = {
+        "plain": "hello: 100 ms",
+        "backoff": "hello: 100 ms, spf: {kind: backoff, initial: 20 ms}, lsa_interval: 50 ms",
+        "rfc8405": "detection: {kind: bfd, interval: 10 ms}, spf: {kind: rfc8405, initial: 10 ms, "
+        "short: 50 ms, long: 400 ms, learn: 100 ms, hold_down: 900 ms}, resend: 100 ms",
+        "slow": "hello: 200 ms, dead: 600 ms, lsa_arrival: 80 ms, processing: 2 ms, compute: 3 ms, "
+        "fib_update: 5 ms, fib_updates: {B: 30 ms}, local_delay: 10 ms",
+    }
+    ldp = {
+        "plain": "{hello: 100 ms, hello_hold: 300 ms}",
+        "ordered": "{control: ordered, hello: 100 ms, hello_hold: 300 ms, keepalive: 900 ms, "
+        "resend: 200 ms, retry: 300 ms}",
+        "detected": "{start: 5 ms, hello: 200 ms, hello_hold: 600 ms, detection: {kind: bfd}, "
+        "gtsm: true}",
+    }
+    found = {}
+    for (name, options), ecmp, loss in product(ospf.items(), ("", "ecmp: flow, "), ("0 %", "1 %")):
+        found[f"OSPF, {name}, {ecmp}{loss}"] = write_mesh(
+            f"routing: {{{ecmp}ospf: {{{options}}}}}\n", loss
+        )
+    for (name, options), loss in product(ldp.items(), ("0 %", "1 %")):
+        found[f"LDP, {name}, {loss}"] = write_mesh(f"routing: {{ldp: {options}}}\n", loss)
+        bfd = ", detection: {kind: bfd}" if name == "detected" else ""
+        own = options.replace(", gtsm: true", "")[:-1]
+        found[f"LDP with OSPF, {name}, {loss}"] = write_mesh(
+            f"routing: {{ospf: {{hello: 100 ms{bfd}}}, ldp: {own}, igp_sync: true}}}}\n",
+            loss,
+        )
+    rsvp = {
+        "plain": "refresh: 300 ms",
+        "reliable": "refresh: 300 ms, reliable: true, resend: 40 ms, resend_increment: 0.5, "
+        "resend_limit: 5",
+        "summary": "refresh: 200 ms, reliable: true, summary: true, resend: 40 ms",
+        "hello": "refresh: 300 ms, hello: 20 ms, multiplier: 4, processing: 500 us, retry: 300 ms",
+        "soft": "refresh: 300 ms, soft_preemption: 300 ms, reoptimise: 400 ms, cleanup: 100 ms",
+        "late": "refresh: 300 ms, flooding: 50 ms, flooding_threshold: 0.1, attempts: 2, "
+        "retry: 400 ms, when_down: discard",
+        "break": "refresh: 300 ms, make_before_break: false, retry: 300 ms, reoptimise: 500 ms",
+        "by load": "refresh: 300 ms, auto_bandwidth: {p: {sample: 100 ms, adjust: 300 ms, "
+        "threshold: 10 %, minimum: 100 kbit/s, maximum: 4 Mbit/s}}",
+    }
+    paths = (
+        "paths:\n"
+        "  p: {from: S, to: T, route: auto, bandwidth: 3 Mbit/s, setup: 6, hold: 6}\n"
+        "  q: {from: S, to: D, route: auto, bandwidth: 6 Mbit/s, setup: 3, hold: 2}\n"
+        "  r: {route: [A, B, D], bandwidth: 2 Mbit/s}\n"
+        "trunks: {p: {path: p, flows: [f, g]}, r: {path: r, flows: h}}\n"
+        "events:\n  - {at: 400 ms, resize: r, bandwidth: 3 Mbit/s}\n  - {at: 600 ms, tear: q}\n"
+        "  - {at: 700 ms, set_up: q}\n  - {at: 2200 ms, move: r, to: [A, C, D]}\n"
+        "requests:\n  calls: {from: S, to: T, bandwidth: 900 kbit/s, every: 100 ms, "
+        "holding: 300 ms, setup: 5, hold: 4}\n"
+    )
+    for (name, options), loss in product(rsvp.items(), ("0 %", "1 %")):
+        signalling = f"signalling: {{kind: rsvp-te, {options}}}\n"
+        found[f"RSVP-TE, {name}, {loss}"] = write_mesh(signalling + paths, loss)
+        for kind, protect in product(("detour", "facility-bypass"), ("link", "node")):
+            repair = (
+                f"protections: {{x: {{path: [p, r], kind: {kind}, backup: auto, "
+                f"protect: {protect}, bandwidth: 50 %}}}}\n"
+            )
+            found[f"RSVP-TE, {name}, {kind} of a {protect}, {loss}"] = write_mesh(
+                signalling + paths + repair, loss
+            )
+    for model in ("mam", "rdm"):
+        types = (
+            "traffic: {data: {agent: udp, size: 800 B}}\n"
+            "demands:\n  d: {from: A, to: D, rate: 500 kbit/s, class: data}\n"
+            "  e: {from: D, to: A, rate: 500 kbit/s, class: EF}\n"
+            f"te: {{model: {model}, class_types: {{CT1: [data], CT2: EF}}, "
+            "constraints: {CT0: 90 %, CT1: 0.6, CT2: 0.4}}\n"
+        )
+        own = paths.replace("bandwidth: 6", "class_type: CT1, bandwidth: 2").replace(
+            "bandwidth: 3 Mbit/s, setup", "class_type: CT2, bandwidth: 2 Mbit/s, setup"
+        )
+        for name, routing in (("", ""), ("OSPF", "routing: {ospf: {hello: 100 ms}}\n")):
+            signalling = "signalling: {kind: rsvp-te, refresh: 300 ms, retry: 300 ms}\n"
+            found[f"class types, {model}, {name}"] = write_mesh(types + signalling + own + routing)
+    return found
+
+
+def list_classifiers() -> dict[str, str]:
+    """Rules of ports and conditioners by each of their keys, "
+    "for packets with and without labels."""
+    rules = {
+        "DSCP": "{dscp: [DF, 3], class: x}, {dscp: EF, class: y, precedence: 1}",
+        "TC": "{tc: 0, class: x}, {tc: [5, 7], class: y}",
+        "several": "{tc: [0, 5], flow: f, class: x}, {dscp: AF11, flow: g, class: y, "
+        "precedence: 2}",
+        "flow": "{flow: f, class: x}, {flow: [g, h], dscp: AF11, class: y}",
+        "ends": "{source: S, destination: T, protocol: tcp, class: x}, {destination: [D, S], "
+        "class: y}",
+        "trunk": "{trunk: t, dscp: EF, class: x}, {path: aside, class: y}",
+        "path and flow": "{path: p, flow: f, class: x, precedence: 1}, {trunk: u, class: y}",
+        "order": "{protocol: udp, class: y}, {dscp: EF, class: x}, {flow: g, class: z}",
+    }
+    paths = (
+        "paths:\n  p: {route: [S, A, B, T]KEYS}\n  aside: {route: [A, C, D]}\n"
+        "trunks: {t: {path: p, flows: [f, g]}, u: {path: aside, flows: h}}\n"
+        "protections: {x: {path: p, kind: facility-bypass, backup: auto}}\n"
+    )
+    maps = ", diffserv: {kind: e-lsp, map: {EF: 5, AF11: 1, DF: 0}, model: MODEL}"
+    ways = {
+        "no labels": "",
+        "labels": paths.replace("KEYS", ""),
+        **{
+            model: paths.replace("KEYS", ", php: false" + maps.replace("MODEL", model))
+            for model in ("uniform", "pipe", "short-pipe")
+        },
+        "L-LSP": paths.replace("KEYS", ", diffserv: {kind: l-lsp, scheduling_class: EF}").replace(
+            "[f, g]", "f"
+        ),
+    }
+    red = "{min_th: 2 packets, max_th: 9 packets}"
+    wred = f"queue: {{aqm: {{kind: wred, precedences: [{red}, {red}, {red}]}}}}"
+    classes = f"{{x: {{weight: 3, {wred}}}, y: {{weight: 2, {wred}}}, z: {{weight: 1}}}}"
+    found = {}
+    profiles = (
+        "x: {meter: {kind: token-bucket, rate: 500 kbit/s, burst: 3 kB}, red: drop}, "
+        "y: {meter: {kind: srtcm, cir: 300 kbit/s, cbs: 2 kB, ebs: 3 kB}, yellow: {dscp: AF12}}"
+    )
+    for (name, listed), (way, words) in product(rules.items(), ways.items()):
+        if not words and ("trunk:" in listed or "path:" in listed):
+            continue
+        port = f"{{scheduler: wfq, classes: {classes}, classify: [{listed}, {{class: z}}]}}"
+        sections = f"ports: {{p: {port}}}\n{words}"
+        found[f"port, {name}, {way}"] = write_mesh(sections, link=", port: p")
+        if "class: z" in listed:
+            continue
+        marks = re.sub(", precedence: .", "", listed).replace("class:", "profile:")
+        sections = f"conditioners: {{c: {{rules: [{marks}], profiles: {{{profiles}}}}}}}\n{words}"
+        found[f"conditioner, {name}, {way}"] = write_mesh(sections, link=", conditioner: c")
+    return found
+
+
+def list_meters() -> dict[str, str]:
+    """Each meter, blind and aware of colours, behind one that colours."""
+    meters = {
+        "token-bucket": "rate: 1 Mbit/s, burst: 4 kB, peak_rate: 3 Mbit/s, peak_burst: 2 kB",
+        "srtcm": "cir: 1 Mbit/s, cbs: 4 kB, ebs: 6 kB",
+        "trtcm": "cir: 1 Mbit/s, cbs: 4 kB, pir: 2 Mbit/s, pbs: 6 kB",
+        "rfc4115": "cir: 1 Mbit/s, cbs: 4 kB, eir: 1 Mbit/s, ebs: 6 kB",
+        "tsw2cm": "ctr: 1 Mbit/s, avg_interval: 300 ms",
+        "tsw3cm": "ctr: 1 Mbit/s, ptr: 2 Mbit/s, avg_interval: 300 ms",
+    }
+    found = {}
+    for (kind, words), per, aware in product(meters.items(), ("", "per: flow, "), (False, True)):
+        if aware and kind.startswith("tsw"):
+            continue
+        also = ", colour_aware: true" if aware else ""
+        yellow = "" if kind in ("token-bucket", "tsw2cm") else "yellow: {dscp: AF12}, "
+        colours = f"green: {{dscp: AF11}}, {yellow}red: {{dscp: AF13}}"
+        meter = f"meter: {{kind: {kind}, {words}{also}}}"
+        found[f"{kind}, {per}{aware}"] = write_mesh(
+            "conditioners:\n"
+            f"  c: {{rules: [{{profile: x}}], profiles: {{x: {{{per}{meter}, {colours}}}}}}}\n",
+            link=", conditioner: c, account: true",
+        )
+    return found
+
+
+def list_placements() -> dict[str, str]:
+    """Paths that are placed by demands and constraints, on a mesh that they fill."""
+    demands = (
+        "traffic: {data: {agent: udp, size: 800 B}}\n"
+        "demands:\n"
+        + "".join(
+            f"  d{number}: {{from: {ends[0]}, to: {ends[1]}, rate: {rate} Mbit/s, class: {kind}}}\n"
+            for number, (ends, rate, kind) in enumerate(
+                [
+                    ("ST", 4, "EF"), ("ST", 3, "data"), ("SD", 2, "data"), ("TS", 5, "EF"),
+                    ("AD", 4, "data"), ("CB", 3, "EF"), ("DA", 2, "data"), ("TC", 4, "data"),
+                    ("SB", 2, "EF"), ("CT", 1, "data"),
+                ]
+            )
+        )
+    )  # fmt: skip
+    found = {}
+    for order, preemption, model in product(
+        ("priority", "listed"),
+        ("lowest-priority-first", "fewest", "least-bandwidth"),
+        ("none", "mam", "rdm", "mar"),
+    ):
+        types = ", class_types: {CT1: [EF]}, constraints: {CT0: 80 %, CT1: 0.5}"
+        more = {"none": "", "mar": types + ", threshold: 5 %"}.get(model, types)
+        found[f"{order}, {preemption}, {model}"] = write_mesh(
+            f"te: {{order: {order}, preemption: {preemption}, model: {model}{more}, "
+            f"unplaced: igp}}\n"
+            f"{demands}"
+            "trunks:\n"
+            "  weak: {demands: [d1, d2, d4, d6, d9], path: auto, constraints: {setup: 6, "
+            "hold: 5}}\n"
+            "  split: {demands: [d7], path: auto, split: 2, constraints: {setup: 4, hold: 4}}\n"
+            "  strong: {demands: [d0, d3, d5, d8], path: auto, constraints: {setup: 2, hold: 1}}\n"
+        )
+    constraints = {
+        "hops": "max_hops: 3",
+        "fewer hops": "max_hops: 3, minimise: te",
+        "delay": "max_delay: 7 ms, minimise: te",
+        "least delay": "minimise: delay, via: [C, D]",
+        "via": "via: [A, B], minimise: te",
+        "any": "include_any: [gold, iron]",
+        "none": "exclude: iron",
+        "all": "include_all: gold",
+    }
+    for (name, words), kind in product(constraints.items(), ("link", "node", "risk")):
+        found[f"{name}, {kind}"] = write_mesh(
+            "te: {unplaced: igp}\n"
+            f"paths:\n  p: {{from: S, to: T, route: auto, bandwidth: 3 Mbit/s, {words}}}\n"
+            f"  q: {{from: S, to: T, route: auto, bandwidth: 3 Mbit/s, "
+            f"disjoint_from: {{p: {kind}}}}}\n"
+            f"  v: {{from: C, to: T, route: auto, disjoint_from: {{w: {kind}}}}}\n"
+            f"  w: {{from: C, to: T, route: auto, disjoint_from: {{v: {kind}}}}}\n"
+            "trunks: {p: {path: p, flows: f}, q: {path: q, flows: g}}\n"
+            f"protections: {{x: {{path: [p, q], kind: detour, backup: auto, protect: {kind}, "
+            f"bandwidth: 1}}}}\n"
+        )
+    return found
+
+
 MECHANISMS = {
+    "classifiers": list_classifiers,
+    "meters": list_meters,
+    "placements": list_placements,
+    "labels": list_labels,
+    "control": list_control,
     "tcp": list_tcp,
     "agents": list_other_agents,
     "queues": list_aqms,
