@@ -53,6 +53,11 @@ class Plan:
         return mutants
 
     @property
+    def is_partial(self) -> bool:
+        """Whether it leaves mutants out."""
+        return self.difference is not None or self.sample is not None
+
+    @property
     def list_word(self) -> str:
         """Word of the file that lists the mutants to try."""
         if self.difference is not None:

@@ -18,8 +18,8 @@ from rust_mutant_list import RustMutant, parse
 from shell import StepFailed, print_message
 
 ALL_FOLDER = FOLDER
-CHANGED_FOLDER = os.path.join(FOLDER, "changed")
-"""Where the crates are compiled: with all mutants, or with those of a change alone."""
+PART_FOLDER = os.path.join(FOLDER, "part")
+"""Where the crates are compiled: with all mutants, or with those of a change or a sample alone."""
 SWITCH = "TRUNKLINE_MUTANT"
 """Variable with the number of the mutant that is on, or ``notes:`` and a file for those reached."""
 SWITCH_PATH = "crates/units/src/lib.rs"
@@ -192,7 +192,7 @@ def compile_mutants(
     """
     for number, mutant in enumerate(mutants, 1):
         mutant.number = number
-    refused = _read_refused()
+    refused = read_refused()
     for mutant in mutants:
         mutant.is_viable = mutant.identity not in refused
     by_number = {mutant.number: mutant for mutant in mutants}
@@ -240,7 +240,8 @@ def compile_module(folder: str) -> str:
     return os.path.join(folder, "target", "release", "lib_core.so")
 
 
-def _read_refused() -> set[str]:
+def read_refused() -> set[str]:
+    """Read the identities of mutants that did not compile."""
     try:
         with open(os.path.join(FOLDER, "refused.txt"), encoding="utf-8") as stream:
             return set(stream.read().split())

@@ -24,7 +24,14 @@ from dataclasses import dataclass
 
 from module_tests import ModuleTests
 from mutant_journal import FOLDER, Plan, find_settled, write_list, write_outcome
-from rust_mutant_build import ALL_FOLDER, CHANGED_FOLDER, SWITCH, compile_module, compile_mutants
+from rust_mutant_build import (
+    ALL_FOLDER,
+    PART_FOLDER,
+    SWITCH,
+    compile_module,
+    compile_mutants,
+    read_refused,
+)
 from rust_mutant_list import CRATES, RustMutant, list_mutants
 from shell import Stopwatch, print_message
 
@@ -204,26 +211,32 @@ def try_crates(crates: list[str], plan: Plan) -> None:
         Which mutants. Where only changed lines are tried, it is on tests of their own crate.
     """
     clock = Stopwatch()
+    listed = {crate: list_mutants(crate) for crate in (crates if plan.is_partial else CRATES)}
+    if plan.is_partial:
+        # Some mutants are compiled in a fraction of the time that all of them take.
+        refused = read_refused()
+        listed = {
+            crate: [each for each in mutants if each.identity not in refused]
+            for crate, mutants in listed.items()
+        }
+    chosen = {crate: plan.choose(crate, listed[crate]) for crate in crates}
+    folder = PART_FOLDER if plan.is_partial else ALL_FOLDER
+    compiled = [each for part in (chosen if plan.is_partial else listed).values() for each in part]
+    needed = sorted({each.crate for each in compiled})
     if plan.difference is None:
-        folder, compiled = ALL_FOLDER, [each for crate in CRATES for each in list_mutants(crate)]
-        programs = compile_mutants(folder, CRATES, compiled)
-    else:
-        folder = CHANGED_FOLDER
-        compiled = [each for crate in crates for each in plan.choose(crate, list_mutants(crate))]
-        changed = sorted({each.crate for each in compiled})
-        programs = compile_mutants(folder, changed, compiled) if changed else {}
-    mutants = [each for each in compiled if each.is_viable]
+        needed = list(CRATES)
+    programs = compile_mutants(folder, needed, compiled) if needed else {}
     left_by_crate = []
     for crate in crates:
-        listed = [each for each in mutants if each.crate == crate]
-        chosen = plan.choose(crate, listed)
-        write_list(crate, len(listed), plan, {each.identity: each.name for each in chosen})
+        count = sum(each.is_viable for each in listed[crate])
+        viable = [each for each in chosen[crate] if each.is_viable]
+        write_list(crate, count, plan, {each.identity: each.name for each in viable})
         settled = find_settled(crate)
-        left_by_crate.append([each for each in chosen if each.identity not in settled])
+        left_by_crate.append([each for each in viable if each.identity not in settled])
     # Whenever the run ends, all crates have their share.
     turns = itertools.zip_longest(*left_by_crate)
     left = [each for turn in turns for each in turn if each is not None]
-    print_message(f"{len(mutants)} mutants compiled ({clock})")
+    print_message(f"{sum(each.is_viable for each in compiled)} mutants compiled ({clock})")
     print_message(f"{len(left)} mutants of {', '.join(crates)} left to try")
     tests = list_tests(folder, programs) if left else []
     reached = note_reached(tests, plan.jobs)
