@@ -9,6 +9,8 @@ What a row
 - ``errors``: how far each table is from the published one.
 - ``values ROW DIGITS``: a measure of every table, the published value in brackets.
 - ``overview N``: the N-th overview of the study.
+- ``fitted-reading``: how far tables are from the published ones, as stated and by fitted readings;
+  ``fitted-reading claims``: the claims that come out otherwise.
 - ``table NAME``: a table of the study as measured, with half widths of 95 % intervals;
   ``column NAME: TABLE ...``: one of its measures in several tables.
 - ``kernel``: how many comparisons with a Linux kernel agree, by table, of
@@ -107,6 +109,7 @@ def summarise_reproduction(document: dict[str, Any], study_hash: str) -> dict[st
         "overviews": document["overviews"],
         "tables": document["summary"]["tables"],
         "readings": document["summary"]["readings"],
+        "fitted_readings": document["fitted_readings"],
         "mean_absolute_error": document["summary"]["mean_absolute_error"],
         "cells": cells,
     }
@@ -231,6 +234,20 @@ def format_overview(stored: dict[str, Any], number: str) -> str:
     """Format an overview as the study has it."""
     overview_ = stored["overviews"][int(number) - 1]
     return format_table(overview_["heads"], overview_["rows"])
+
+
+def format_fitted_readings(stored: dict[str, Any], part: str = "errors") -> str:
+    """Format distances of fitted readings and those as stated, or the claims that they change."""
+    if part == "errors":
+        (reading,) = stored["fitted_readings"]
+        return format_table(reading["heads"], reading["rows"])
+    rows = [
+        [f"`{name}`", OUTCOME_WORDS[stored["claims"][name][0]], OUTCOME_WORDS[outcome]]
+        for reading in stored["fitted_readings"]
+        for name, outcome in reading["claims"].items()
+        if outcome != stored["claims"][name][0]
+    ]
+    return format_table(["claim", "as stated", "fitted reading"], rows)
 
 
 def format_kernel_table(name: str, *words: str) -> str:
@@ -386,6 +403,7 @@ def update_page(name: str, page: str) -> str:
                 "errors": format_errors,
                 "values": format_values,
                 "overview": format_overview,
+                "fitted-reading": format_fitted_readings,
                 "table": format_own_table,
                 "column": format_column,
             }

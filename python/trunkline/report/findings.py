@@ -507,6 +507,9 @@ def list_claim_facts(record: Mapping[str, Any]) -> list[Fact]:
             # The claim itself begins with the table that it concerns.
             claim_text, _, detail = detail.partition(": ")
             statement = f"{statement}: {claim_text}"
+        for reading in record.get("fitted_readings", []):
+            if claim["name"] in reading["claims"]:
+                detail += f"; {reading['says']}: {reading['claims'][claim['name']]}"
         facts.append(Fact(SIGN_BY_OUTCOME[_get_outcome(claim)], statement, detail))
     if record["runs"] < MIN_RUNS_FOR_INTERVALS:
         statement = f"{_count_noun(record['runs'], 'run')} a point leave wide intervals"

@@ -11,12 +11,16 @@ LEAST_SHARE_SHOWN = 0.001  # Of the probability.
 
 
 def build_fit_grids(document: Mapping[str, Any]) -> list[Grid]:
-    """Tables of a fit: parameters, errors, tables left out, every published value."""
-    grids = [_build_parameter_grid(document), _build_cell_grid(document)]
+    """Tables of a fit: parameters, settings, errors, tables left out, every published value."""
+    grids = [
+        _build_parameter_grid(document),
+        _build_setting_grid(document),
+        _build_cell_grid(document),
+    ]
     if document["left_out"]:
-        grids.insert(1, _build_left_out_grid(document))
+        grids.insert(2, _build_left_out_grid(document))
     if document["errors"]:
-        grids.insert(1, _build_error_grid(document))
+        grids.insert(2, _build_error_grid(document))
     return grids
 
 
@@ -41,12 +45,12 @@ def _build_error_grid(document: Mapping[str, Any]) -> Grid:
 def _build_parameter_grid(document: Mapping[str, Any]) -> Grid:
     heads = [
         ("Parameter", ""),
+        ("Verdict", "what the published values say"),
         ("Reading", "of a list; empty for a range"),
         ("Now", "what the study runs"),
         ("Median", "of the posterior"),
         ("95 % interval", ""),
         ("Probability", "of a reading"),
-        ("Verdict", "what the published values say"),
     ]
     rows = []
     for each in document["parameters"]:
@@ -63,15 +67,37 @@ def _build_parameter_grid(document: Mapping[str, Any]) -> Grid:
             rows.append(
                 [
                     *names,
+                    GridCell(verdict if is_first else "", mark=mark if is_first else ""),
                     GridCell("" if reading is None else reading["reading"]),
                     GridCell(each["value"] if is_first else ""),
                     GridCell(each.get("median", "") if is_first else ""),
                     GridCell(interval if is_first else ""),
                     GridCell.of_number(_format_share(share), share),
-                    GridCell(verdict if is_first else "", mark=mark if is_first else ""),
                 ]
             )
-    return Grid("parameters", "Parameters", heads, rows, names=2)
+    return Grid("parameters", "Parameters", heads, rows, names=3)
+
+
+def _build_setting_grid(document: Mapping[str, Any]) -> Grid:
+    """The settings that the errors are of, and the prior that the fit chose them from."""
+    heads = [
+        ("Parameter", ""),
+        ("As it is", "what the study runs"),
+        ("Best fit", "the nearest setting that was run"),
+        ("Likeliest", "by the emulator"),
+        ("Prior", "values that the fit tried"),
+    ]
+    rows = [
+        [
+            GridCell(each["parameter"]),
+            GridCell(each["value"]),
+            GridCell(document["best"][each["parameter"]]),
+            GridCell(document["likeliest"][each["parameter"]]),
+            GridCell(each["prior"]),
+        ]
+        for each in document["parameters"]
+    ]
+    return Grid("settings", "Settings", heads, rows, names=5)
 
 
 def _format_share(share: float | None) -> str:

@@ -78,7 +78,10 @@ def read_featured_runs(folder: Path) -> list[ReportedRun]:
 
 
 def build_compared_tables(record: Mapping[str, Any]) -> list[ComparedTable]:
-    """Build the tables of a study, ours next to the published ones; variants only in overviews."""
+    """Build the tables of a study, ours next to the published ones; variants only in overviews.
+
+    Fitted readings come last, next to what is stated.
+    """
     tables: dict[str, list[Mapping[str, Any]]] = {}
     overviews = record.get("overviews", [])
     titles = record["tables"]
@@ -107,7 +110,22 @@ def build_compared_tables(record: Mapping[str, Any]) -> list[ComparedTable]:
         ]
         grid = Grid(f"o{index}", "", headers, rows, "Mean ± half of the 95 % interval.")
         built.append(ComparedTable(f"o{index}", str(each["title"]), "", grid, None))
-    return built
+    return built + [
+        _build_fitted_reading(f"f{index}", each)
+        for index, each in enumerate(record.get("fitted_readings", []))
+    ]
+
+
+def _build_fitted_reading(key: str, reading: Mapping[str, Any]) -> ComparedTable:
+    headers = [(str(head), "") for head in reading["heads"]]
+    rows = [
+        [GridCell(str(text), _parse_number(str(text))) for text in row] for row in reading["rows"]
+    ]
+    note = "As expected: published values inside our 95 % prediction interval of as many runs."
+    about = f"It sets {reading['sets']}. {reading['reason']}"
+    return ComparedTable(
+        key, str(reading["title"]), about, Grid(key, "", headers, rows, note), None
+    )
 
 
 def _describe_error(error: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -395,6 +396,9 @@ def test_the_page_of_a_fit_stands_alone(fitted_queue: StudyFit) -> None:
     for row in ("2 Mbit/s", "4 Mbit/s", "6 Mbit/s"):
         assert f">{row}<" in page
     assert "cannot be told apart" in page
+    for prior in ("7 Mbit/s to 12 Mbit/s", "500 B to 1500 B in steps of 50 B"):
+        assert f">{prior}<" in page
+    assert f">{fitted_queue.best['capacity']}<" in page
 
 
 def test_a_published_value_is_rounded_at_its_last_digit(write_study: Callable[..., Path]) -> None:
@@ -678,6 +682,26 @@ def test_a_folder_with_something_else_is_left_alone(
     (other / "mine.txt").write_text("mine")
     with pytest.raises(StudyError, match="holds something else than a fit"):
         fit_study(str(folder), out=other)
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (["reno", "sack"], "reno, sack"),
+        ({"from": "1 ms", "to": "9 ms", "scale": "log"}, "1 ms to 9 ms, any ratio as likely"),
+        ({"mean": "10 ms", "deviation": "2 ms"}, "10 ms ± 2 ms"),
+    ],
+)
+def test_a_prior_is_described_as_it_was_given(spec: Any, text: str) -> None:
+    assert ParameterPrior(spec).describe() == text
+
+
+def test_a_step_of_a_range_is_found_whatever_its_unit() -> None:
+    prior = ParameterPrior({"from": "8 kB", "to": "18 kB", "step": "1 kB"})
+    # The third of eleven steps.
+    assert prior.find_share("10 kB") == prior.find_share("10000 B") == 2.5 / 11
+    assert prior.find_share("10.5 kB") is None
+    assert prior.find_share("10 packets") is None
 
 
 def test_a_normal_prior_is_that_law_cut_at_four_deviations() -> None:

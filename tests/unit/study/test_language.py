@@ -187,6 +187,95 @@ def test_claims_hold_with_their_unit(done: Reproduction) -> None:
     assert done.claims[0].detail.endswith(found)
 
 
+FITTED = """error: absolute
+readings:
+  - {says: read as small, variant: small, reason: The values prefer it.}
+"""
+
+
+def give_values(folder: Path, text: str, plain: list[float], small: list[float]) -> Reproduction:
+    """The study with two seeds whose column ``both`` has given means, half a kbit/s to each side.
+
+    The prediction interval of one more run is then 12.71 * 0.707 * sqrt(3 / 2) = 11 to each side.
+
+    plain, small: Of the rows 0.25 and 0.5, of the case and of its variant.
+    """
+    (folder / "study.yaml").write_text(text)
+    study = find_study(str(folder))
+    columns = {
+        (table.name, column): np.ones((len(table.rows), 2))
+        for table in study.list_tables()
+        for column in table.columns
+    }
+    for name, means in (("plain", plain), ("plain, small", small)):
+        columns[name, "both"] = np.array([[mean - 0.5, mean + 0.5] for mean in means])
+    return Reproduction(study, [1, 2], runner.StudyValues(columns, "", 0))
+
+
+def test_a_fitted_reading_stands_beside_what_is_stated(folder: Path) -> None:
+    # Published are 250 and 500, of which 500 is judged; the variant has the claim the other way.
+    text = STUDY.replace("error: absolute\n", FITTED)
+    done = give_values(folder, text, plain=[260, 520], small=[510, 505])
+    document = done.to_json()
+    (reading,) = document["fitted_readings"]
+    assert reading["rows"] == [["plain", "20", "0 of 1", "5", "1 of 1"]]
+    assert reading["sets"] == "size 250 B"
+    assert reading["claims"] == {"more": "refuted"}
+    assert [each["outcome"] for each in document["claims"]] == ["held"]
+    assert document["summary"]["mean_absolute_error"] == 20
+    assert document["summary"]["readings"] == {"read as small": 5}
+    shown = done.render(width=100)
+    assert "Fitted reading: read as small" in shown
+    assert "The values prefer it." in shown
+    (line,) = [line for line in shown.splitlines() if "more load is more" in line]
+    assert "held" in line
+    assert "REFUTED" in line
+
+
+def test_a_fitted_reading_leaves_what_its_variant_does_not_have(folder: Path) -> None:
+    # The variant is of case plain; what is published of case tall, and its claim, are as stated. A
+    # claim that compares plain with a variant of it says nothing of the reading.
+    text = STUDY.replace("error: absolute\n", FITTED).replace('judged: ["0.5"]', "judged: []")
+    text = text.replace(
+        "claims:\n",
+        """claims:
+  - {name: tall, says: all is sent, table: tall, that: sent > 0}
+  - {name: other, says: small is no less, table: plain, that: 'both <= both("plain, small")'}
+""",
+    )
+    (folder / "published.csv").write_text(
+        "table,row,column,value\nplain,0.25,both,250\nplain,0.5,both,500\ntall,alone,sent,3\n"
+    )
+    done = give_values(folder, text, plain=[260, 520], small=[251, 503])
+    (reading,) = done.to_json()["fitted_readings"]
+    assert reading["rows"] == [
+        ["plain", "15", "1 of 2", "2", "2 of 2"],
+        ["tall", "2", "0 of 1", "2", "0 of 1"],
+    ]
+    assert reading["claims"] == {"more": "held"}
+
+
+def test_a_fitted_reading_of_ratios_is_compared_by_their_logs(folder: Path) -> None:
+    text = STUDY.replace("error: absolute\n", FITTED.replace("absolute", "relative"))
+    done = give_values(folder, text, plain=[250, 1000], small=[250, 500 * np.e])
+    (reading,) = done.to_json()["fitted_readings"]
+    # ln 2 and 1.
+    assert reading["rows"] == [["plain", "0.693", "0 of 1", "1", "0 of 1"]]
+
+
+def test_tables_in_one_unit_have_an_error_together(folder: Path) -> None:
+    text = STUDY.replace("error: absolute\n", FITTED).replace('judged: ["0.5"]', "judged: []")
+    again = "  again: {title: once more, scenario: s.yaml}\n  tall:"
+    (folder / "published.csv").write_text(
+        "table,row,column,value\nplain,0.25,both,250\nplain,0.5,both,500\nagain,0.5,both,4\n"
+    )
+    done = give_values(folder, text.replace("  tall:", again), plain=[260, 520], small=[251, 503])
+    (reading,) = done.to_json()["fitted_readings"]
+    # (10 + 20 + 3) / 3 and (1 + 3 + 3) / 3.
+    assert [row[:2] for row in reading["rows"]] == [["plain", "15"], ["again", "3"], ["all", "11"]]
+    assert [row[3] for row in reading["rows"]] == ["2", "3", "2.33"]
+
+
 def test_a_script_of_tc_configures_a_scenario_that_names_tables(tmp_path: Path) -> None:
     (tmp_path / "sizes.csv").write_text("size,share\n1 kB,0 %\n2 kB,100 %\n")
     (tmp_path / "one.tc").write_text("tc qdisc add dev eth0 root pfifo limit 7\n")
@@ -262,6 +351,18 @@ def changed(folder: Path, old: str, new: str) -> Callable[[], Study]:
             "readings: [{says: x, tables: [nine]}]",
             "readings[0].tables",
             "'nine'",
+        ),
+        (
+            "error: absolute",
+            "readings: [{says: x, variant: smal, reason: y}]",
+            "readings[0].variant",
+            "there is no 'smal' here",
+        ),
+        (
+            "error: absolute",
+            "readings: [{says: x, variant: small}]",
+            "readings[0]",
+            "a reading has both variant and reason, or neither",
         ),
         ("load: [0.25, 0.5]", "laod: [0.25, 0.5]", "grid.laod[0]", "neither a parameter nor"),
         (

@@ -62,7 +62,9 @@ fitted:
     others: [2]
     prior: {mean: 1 ms, deviation: 1 ms}
 fit: {tables: ["1"], set: {run.duration: 1 s}, runs: 3, variants: [small], misfit: off}
-readings: [{says: other, tables: ["1"], instead: {"1": "1, small"}, columns: {half: half}}]
+readings:
+  - {says: other, tables: ["1"], instead: {"1": "1, small"}, columns: {half: half}}
+  - {says: another, variant: small, reason: r}
 judged: []
 pictures:
   over: {kind: over-time, table: "1", columns: {all: f}, title: t, published: x, bins: 2}

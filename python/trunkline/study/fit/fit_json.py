@@ -93,6 +93,7 @@ def _build_parameter_json(
     document: dict[str, Any] = {
         "parameter": verdict.name,
         "value": parameter.held_at,
+        "prior": prior.describe(),
         "verdict": verdict.verdict,
         "width": verdict.width,
         "edge": verdict.edge,

@@ -91,7 +91,8 @@ def _list_compared_readings(study: Study) -> list[DocumentReading]:
     return [
         reading
         for reading in study.readings
-        if reading.columns or any(table in counted for table in reading.instead)
+        if not reading.variant
+        and (reading.columns or any(table in counted for table in reading.instead))
     ]
 
 

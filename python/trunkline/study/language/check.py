@@ -110,8 +110,11 @@ def _check_cases(study: Study, problems: Problems) -> None:
                 message = f"two tables are called {table!r}"
                 problems.add("duplicate-name", ("variants", index, "name"), message)
             table_names.add(table)
+    variant_names = [variant.name for variant in study.variants]
     for index, reading in enumerate(study.readings):
         at: DocumentPath = ("readings", index)
+        if reading.variant:
+            check_names_known(problems, (*at, "variant"), [reading.variant], variant_names)
         check_names_known(problems, (*at, "tables"), reading.tables or (), study.cases)
         check_names_known(problems, (*at, "instead"), reading.instead, study.cases)
         for name, replacement in reading.instead.items():

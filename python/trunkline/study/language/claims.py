@@ -73,6 +73,14 @@ class Claim(StudyPart):
             ) from None
         return self
 
+    def list_tables(self, default_table: str) -> set[str]:
+        """List the tables that its formula uses.
+
+        default_table: Of columns that name none, where the claim names none either.
+        """
+        references = formula.iterate_references(formula.parse_formula(self.that, claim=True))
+        return {name or self.table or default_table for name, _, _ in references}
+
     def judge(self, tables: TableValues) -> ClaimVerdict | None:
         """Judge it; None if a value that it uses is not known."""
         scope = tables if self.table is None else replace(tables, default_table=self.table)

@@ -186,6 +186,10 @@ class Study(StudyFile):
         path = self.folder / FIT_JSON
         return json.loads(path.read_text("utf-8")) if path.is_file() else None
 
+    def list_fitted_readings(self) -> list[DocumentReading]:
+        """List the readings whose values of parameters are those of a variant."""
+        return [reading for reading in self.readings if reading.variant]
+
     def list_tables(self) -> list[StudyTable]:
         """List every table: the cases, then what varies them."""
         tables = [self._build_table(name, name, None) for name in self.cases]

@@ -283,12 +283,26 @@ class DocumentReading(StudyPart):
         Published column to the column of ours that it is compared with.
     tables : list of str, optional
         Published tables that count; all if left out.
+    variant : str
+        Variant of the study that makes it a fitted reading: its tables are compared in place of
+        those as stated, and the claims are judged on them too.
+    reason : str
+        Why, for a variant: what prefers its values, and what the document has against them.
     """
 
     says: str
     instead: dict[str, str] = {}
     columns: dict[str, str] = {}
     tables: list[str] | None = None
+    variant: str = ""
+    reason: str = ""
+
+    @model_validator(mode="after")
+    def _check_variant_and_reason(self) -> DocumentReading:
+        if bool(self.variant) != bool(self.reason):
+            message = "a reading has both variant and reason, or neither"
+            raise make_invalid_error("relation", message, given=self.says)
+        return self
 
     def find_source(self, table: str, row: str, column: str) -> tuple[str, str, str]:
         """The cell of ours that a published one is compared with."""

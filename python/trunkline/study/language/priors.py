@@ -144,6 +144,17 @@ class ParameterPrior:
             and (values == sorted(values) or values == sorted(values, reverse=True))
         )
 
+    def describe(self) -> str:
+        """Describe it as text: a list, a range with its scale or step, or a normal law."""
+        if not isinstance(self.spec, Mapping):
+            return ", ".join(self.spec)
+        if "mean" in self.spec:
+            return f"{self.spec['mean']} ± {self.spec['deviation']}"
+        text = f"{self.spec['from']} to {self.spec['to']}"
+        if "step" in self.spec:
+            text += f" in steps of {self.spec['step']}"
+        return text + (", any ratio as likely" if self.spec.get("scale") == "log" else "")
+
     def find_reading(self, share: float) -> int:
         """Find the number of the reading at a share of the prior's probability."""
         return min(int(share * len(self.readings)), len(self.readings) - 1)
@@ -178,13 +189,15 @@ class ParameterPrior:
 
     def find_share(self, value: str) -> float | None:
         """Find the share at which a value is; None where the prior has no such value."""
-        if self.readings:
-            return (
-                (self.readings.index(value) + 0.5) / len(self.readings)
-                if value in self.readings
-                else None
-            )
         quantity = _parse_text(value)
+        if self.readings:
+            # 10 kB is a step of 8000 B, 9000 B, ...: quantities, not texts.
+            places = [
+                place
+                for place, reading in enumerate(self.readings)
+                if reading == value or (quantity is not None and _parse_text(reading) == quantity)
+            ]
+            return (places[0] + 0.5) / len(self.readings) if places else None
         assert self._range is not None
         if quantity is None or quantity.exponents != self._range.exponents:
             return None

@@ -1,6 +1,7 @@
 """A study's outcome: our values next to the published ones, claims, fitted values."""
 
 import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from trunkline.results import Results, atomic_folder as folders
 from trunkline.stats import mean_absolute_percentage, mean_interval, mean_log_ratio
 from trunkline.study.errors import StudyError
 from trunkline.study.language.catalogue import find_study
-from trunkline.study.language.claims import ClaimVerdict, TableValues
+from trunkline.study.language.claims import ClaimOutcome, ClaimVerdict, TableValues
 from trunkline.study.language.formula import SeedValues
 from trunkline.study.language.model import Study
 from trunkline.study.language.parts import DocumentReading, StudyTable
@@ -93,7 +94,7 @@ class Reproduction:
 
     @functools.cached_property
     def claims(self) -> list[ClaimResult]:
-        """The study's claims, each with its outcome."""
+        """The study's claims, each with its outcome as stated."""
         simulated_tables = self._build_table_values(self.measured.columns)
         published_tables = self._build_table_values(self._build_published_columns())
         published_tables = replace(published_tables, is_seed_dependent=False)
@@ -111,6 +112,37 @@ class Reproduction:
                 )
             results.append(ClaimResult(claim.name, claim.says, verdict.outcome, detail))
         return results
+
+    def judge_as_read(self, reading: DocumentReading) -> dict[str, ClaimOutcome]:
+        """Judge the claims by name on the tables of a fitted reading.
+
+        Claims that use none of its tables are left out: they are as stated. So are those that use a
+        table of a variant, which differs from what is stated, not from the reading.
+        """
+        columns = dict(self.measured.columns)
+        replaced = set()
+        for name, table in self.tables.items():
+            if table.variant is None:
+                source = self._find_table_as_read(reading, name)
+                replaced |= {name} if source != name else set()
+                columns |= {
+                    (name, each): columns[source, each]
+                    for each in table.columns
+                    if (source, each) in columns
+                }
+        scope = self._build_table_values(columns)
+        outcomes: dict[str, ClaimOutcome] = {}
+        for claim in self.study.claims:
+            used = claim.list_tables(scope.default_table)
+            if used & replaced and all(self.tables[name].variant is None for name in used):
+                verdict = claim.judge(scope)
+                outcomes[claim.name] = "undecided" if verdict is None else verdict.outcome
+        return outcomes
+
+    def _find_table_as_read(self, reading: DocumentReading, table: str) -> str:
+        """The table of ours in place of one: that of the reading's variant, if it has it."""
+        of_variant = f"{table}, {reading.variant}"
+        return of_variant if of_variant in self.tables else table
 
     def _build_table_values(self, columns: Mapping[tuple[str, str], SeedValues]) -> TableValues:
         tables = self.tables.values()
@@ -192,27 +224,62 @@ class Reproduction:
         float or None
             None where nothing is published, or ours has no value somewhere.
         """
-        reading = reading or DocumentReading(says="as published")
-        counted_tables = reading.tables or self.study.cases
         differences = [
-            abs(
-                self._find_mean(
-                    *reading.find_source(
-                        published_value.table, published_value.row, published_value.column
-                    )
-                )
-                - published_value.value
-            )
-            for published_value in self.study.published
-            if published_value.table in counted_tables
-            and not published_value.doubt
-            and (not self.study.judged or published_value.row in self.study.judged)
+            math.nan if cell.difference is None else abs(cell.difference)
+            for cell in self.list_cells_as_read(reading)
+            if not cell.doubt and (not self.study.judged or cell.row in self.study.judged)
         ]
         return _compute_mean(differences)
 
-    def _find_mean(self, table: str, row: str, column: str) -> float:
-        place = list(self.tables[table].rows).index(row)
-        return float(np.mean(self.measured.columns[table, column][place]))
+    def list_cells_as_read(self, reading: DocumentReading | None = None) -> list[ComparedCell]:
+        """List the published cells, each with what a reading compares it with.
+
+        reading: As `mean_absolute_error` has it.
+        """
+        reading = reading or DocumentReading(says="as published")
+        counted_tables = reading.tables or self.study.cases
+        cells = []
+        for published_value in self.study.published:
+            if published_value.table in counted_tables:
+                place = (published_value.table, published_value.row, published_value.column)
+                table, row, column = reading.find_source(*place)
+                source = self._build_cell(
+                    self.tables[self._find_table_as_read(reading, table)], row, column
+                )
+                cells.append(
+                    replace(
+                        source,
+                        table=published_value.table,
+                        column=published_value.column,
+                        published=published_value.value,
+                        doubt=published_value.doubt,
+                        runs=self.tables[published_value.table].case.published_runs,
+                    )
+                )
+        return cells
+
+    def errors_as_read(self, reading: DocumentReading | None = None) -> dict[str, TableError]:
+        """Errors by which readings are set side by side.
+
+        By table; where rows are measures of their own, by table and measure. Several tables in one
+        unit have an error together, ``all``.
+
+        reading: As `mean_absolute_error` has it.
+        """
+        cells_by_name: dict[str, list[ComparedCell]] = {}
+        for cell in self.list_cells_as_read(reading):
+            if self.study.measures:
+                name = f"{cell.table}, {cell.row} [{cell.unit}]"
+            elif self.study.judged and cell.row not in self.study.judged:
+                continue
+            else:
+                name = cell.table
+            cells_by_name.setdefault(name, []).append(cell)
+        cells = [cell for group in cells_by_name.values() for cell in group]
+        if len(cells_by_name) > 1 and len({cell.unit for cell in cells}) == 1:
+            cells_by_name["all"] = cells
+        found = {name: self._compute_table_error(cells) for name, cells in cells_by_name.items()}
+        return {name: error for name, error in found.items() if error is not None}
 
     def errors(self) -> dict[str, TableError]:
         """Errors of each table that has published values."""

@@ -7,9 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from trunkline.study.language.claims import combine_outcomes, get_difference_unit
-from trunkline.study.outcome.compared_cells import ComparedCell
+from trunkline.study.language.parts import DocumentReading
+from trunkline.study.outcome.compared_cells import ComparedCell, TableError
 
 if TYPE_CHECKING:
+    from trunkline.study.language.model import Study
     from trunkline.study.outcome.reproduction import Reproduction
 
 JSON_SCHEMA_VERSION = 1
@@ -43,6 +45,58 @@ def build_overviews(reproduction: Reproduction) -> list[dict[str, Any]]:
             rows.append(texts)
         built.append({"title": overview.title, "heads": ["", *overview.cells], "rows": rows})
     return built
+
+
+def build_fitted_readings(reproduction: Reproduction) -> list[dict[str, Any]]:
+    """Build a table of each fitted reading: its distance from what was published, and as stated.
+
+    Returns: ``title``, ``heads`` and ``rows`` as those of overviews, and of the reading what it
+        ``says``, its ``reason``, what it ``sets``, and the outcome on its tables of each claim
+        that uses one of them, ``claims``.
+    """
+    study = reproduction.study
+    built = []
+    for reading in study.list_fitted_readings():
+        stated = DocumentReading(says="as stated", tables=reading.tables)
+        as_stated = reproduction.errors_as_read(stated)
+        as_read = reproduction.errors_as_read(reading)
+        rows = [
+            [name, *_describe_distance(as_stated[name]), *_describe_distance(error)]
+            for name, error in as_read.items()
+        ]
+        unit = "|ln|" if study.error == "relative" else format_error_unit(reproduction)
+        unit = f" [{unit}]" if unit and not study.measures else ""
+        built.append(
+            {
+                "title": f"As stated, and {reading.says}: mean distance{unit}",
+                "heads": ["", stated.says, "as expected", reading.says, "as expected"],
+                "rows": rows,
+                "says": reading.says,
+                "reason": reading.reason,
+                "sets": _describe_variant(study, reading.variant),
+                "claims": reproduction.judge_as_read(reading),
+            }
+        )
+    return built
+
+
+def _describe_variant(study: Study, name: str) -> str:
+    """The values that a variant sets; case by case where they differ."""
+    parts = [variant for variant in study.variants if variant.name == name]
+    texts = [", ".join(f"{key} {value}" for key, value in part.set.items()) for part in parts]
+    if len(parts) == 1:
+        return texts[0]
+    return "; ".join(
+        f"{' and '.join(part.cases or study.cases)}: {text}"
+        for part, text in zip(parts, texts, strict=True)
+    )
+
+
+def _describe_distance(error: TableError) -> list[str]:
+    """The mean distance of cells from the published ones, and how many are as expected."""
+    distance = error.mean_absolute if error.mean_log_ratio is None else error.mean_log_ratio
+    text = "–" if distance is None else f"{distance:.3g}"
+    return [text, f"{error.published_inside_prediction} of {error.cells}"]
 
 
 def judge_sentences(reproduction: Reproduction) -> list[dict[str, Any]]:
@@ -85,6 +139,7 @@ def build_reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
         "runs": len(reproduction.seeds),
         "cells": [cell.to_dict() for cell in reproduction.cells],
         "overviews": build_overviews(reproduction),
+        "fitted_readings": build_fitted_readings(reproduction),
         "claims": [
             {
                 "name": claim_result.name,

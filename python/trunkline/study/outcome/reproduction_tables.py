@@ -12,6 +12,7 @@ from trunkline.results.terminal_tables import (
     render_to_text,
 )
 from trunkline.study.outcome.reproduction_json import (
+    build_fitted_readings,
     build_overviews,
     format_error_unit,
     judge_sentences,
@@ -58,6 +59,12 @@ def render_reproduction(
         parts.append(_build_fitted_table(reproduction))
     if study.published:
         parts.append(_build_error_table(reproduction))
+    for each in build_fitted_readings(reproduction):
+        why = [[each["sets"], each["reason"]]]
+        parts += [
+            begin_table(f"Fitted reading: {each['says']}", ["sets", "why"], names=2, rows=why),
+            begin_table(each["title"], each["heads"], rows=each["rows"]),
+        ]
     if study.error == "absolute" and study.published:
         parts.append(_build_overall_table(reproduction))
     source = f" ({study.source.document}, {study.source.date})" if study.source else ""
@@ -136,11 +143,24 @@ def _format_comparison(cell: ComparedCell, digits: int, *, relative: bool) -> li
 
 
 def _build_claim_table(reproduction: Reproduction) -> RichTable:
+    readings = reproduction.study.list_fitted_readings()
+    outcomes = [reproduction.judge_as_read(reading) for reading in readings]
     rows = (
-        [claim.says, claim.outcome.replace("refuted", "REFUTED"), claim.detail]
+        [
+            claim.says,
+            *(
+                outcome.replace("refuted", "REFUTED")
+                for outcome in (
+                    claim.outcome,
+                    *(each.get(claim.name, claim.outcome) for each in outcomes),
+                )
+            ),
+            claim.detail,
+        ]
         for claim in reproduction.claims
     )
-    return begin_table("Claims", ["claim", "", "detail"], names=3, rows=rows)
+    heads = ["claim", "as stated" if readings else "", *(each.says for each in readings), "detail"]
+    return begin_table("Claims", heads, names=len(heads), rows=rows)
 
 
 def _build_sentence_table(reproduction: Reproduction) -> RichTable:
