@@ -1,5 +1,4 @@
-"""Scenarios that drive each mechanism of the language through losses, marks and pauses, "
-"by its words.
+"""Scenarios that drive each mechanism of the language through losses, marks and pauses.
 
 They are for `test_pinned_scenarios.py`: each runs in milliseconds.
 """
