@@ -6,7 +6,7 @@ They are for `test_pinned_scenarios.py`: each runs in milliseconds.
 from __future__ import annotations
 
 import re
-from itertools import product
+from itertools import pairwise, product
 
 # Two links of 10 Mbit/s: one loses and reorders now and then, one has a short queue in front.
 DUMBBELL = """
@@ -221,7 +221,7 @@ def list_schedulers() -> dict[str, str]:
 # Two ways of three hops from S to T, joined in the middle; a link, a node and a link for good fail.
 MESH = """
 trunkline: 1
-nodes: [S, A, B, T, C, D]
+nodes: {nodes}
 defaults: {{link: {{rate: 10 Mbit/s, delay: 2 ms, loss: {loss}{link}}}, udp: {{size: 400 B}}}}
 links:
   S-A: {{te: {{colours: [gold]}}}}
@@ -245,9 +245,12 @@ run: {{duration: 5 s, trace: false}}
 """
 
 
-def write_mesh(rest: str, loss: str = "0 %", link: str = "") -> str:
+MESH_NODES = "[S, A, B, T, C, D]"
+
+
+def write_mesh(rest: str, loss: str = "0 %", link: str = "", nodes: str = MESH_NODES) -> str:
     """Flows over a mesh that fails, with further sections and further keys of all links."""
-    return MESH.format(rest=rest, loss=loss, link=link)
+    return MESH.format(rest=rest, loss=loss, link=link, nodes=nodes)
 
 
 def list_labels() -> dict[str, str]:
@@ -369,6 +372,15 @@ def list_control() -> dict[str, str]:
             found[f"RSVP-TE, {name}, {kind} of a {protect}, {loss}"] = write_mesh(
                 signalling + paths + repair, loss
             )
+    signalling = "signalling: {kind: rsvp-te, refresh: 300 ms}\n"
+    written = paths.replace("trunks:", "  aside: {route: [A, C, D]}\ntrunks:")
+    for name, words in {
+        "written detour": "x: {path: r, kind: detour, backup: aside}",
+        "written bypass": "x: {path: r, kind: facility-bypass, backup: aside}",
+        "of link and node": "x: {path: r, kind: detour, backup: auto, link: B-D}, "
+        "y: {path: p, kind: detour, backup: auto, protect: node}",
+    }.items():
+        found[name] = write_mesh(f"{signalling}{written}protections: {{{words}}}\n")
     for model in ("mam", "rdm"):
         types = (
             "traffic: {data: {agent: udp, size: 800 B}}\n"
@@ -383,6 +395,55 @@ def list_control() -> dict[str, str]:
         for name, routing in (("", ""), ("OSPF", "routing: {ospf: {hello: 100 ms}}\n")):
             signalling = "signalling: {kind: rsvp-te, refresh: 300 ms, retry: 300 ms}\n"
             found[f"class types, {model}, {name}"] = write_mesh(types + signalling + own + routing)
+    return found
+
+
+def list_maintenance() -> dict[str, str]:
+    """Planned outages, one in the other, with each way to drain, for paths of each protection."""
+    protections = {
+        "alone": "",
+        "backup": "protections: {x: {path: p, kind: backup, backup: around}}\n",
+        "restoration": "protections: {x: {path: p, kind: restoration, compute: 5 ms}}\n",
+        "detour": "protections: {x: {path: [p, r], kind: detour, backup: auto}}\n",
+    }
+    found = {}
+    for drain, (name, words), control in product(
+        ("none", "metric", "lsp", "both"),
+        protections.items(),
+        ("", "routing: {ospf: {hello: 100 ms}}\n", "signalling: {kind: rsvp-te}\n"),
+    ):
+        # Routes follow metrics with OSPF alone; a path is moved that is protected or signalled.
+        has_ospf, moves = "ospf" in control, bool(words) or "rsvp" in control
+        if (drain in ("metric", "both") and not has_ospf) or (drain == "lsp" and not moves):
+            continue
+        lead = "" if drain == "none" else ", lead: 100 ms"
+        found[f"{drain}, {name}, {control.partition(':')[0]}"] = write_mesh(
+            "maintenance:\n"
+            f"  work: {{link: [A-B], from: 1900 ms, to: 2400 ms, drain: {drain}{lead}}}\n"
+            f"  more: {{link: [S-A, C-D], from: 2200 ms, to: 2700 ms, drain: {drain}{lead}}}\n"
+            f"  last: {{link: B-T, from: 4 s, drain: {drain}{lead}}}\n"
+            "paths:\n  p: {route: [S, A, B, T], bandwidth: 2 Mbit/s}\n"
+            "  around: {route: [S, C, D, T]}\n"
+            "  r: {from: A, to: D, route: auto, bandwidth: 3 Mbit/s}\n"
+            "trunks: {t: {path: p, flows: [f, g]}, u: {path: r, flows: h}}\n"
+            f"{words}{control}"
+        )
+    return found
+
+
+def list_static_routes() -> dict[str, str]:
+    """Static routes by distance: better than those of OSPF, in wait behind them, and alike."""
+    nearer = "[{to: T, via: C, distance: 5}, {to: T, via: A, distance: 9}]"
+    found = {}
+    for name, listed, routing in (
+        ("nearer", nearer, "ospf: {hello: 100 ms}"),
+        ("nearer, equal cost", nearer, "ecmp: flow, ospf: {hello: 100 ms}"),
+        ("in wait", nearer.replace(": 5", ": 200").replace(": 9", ": 210"), "ospf: {}"),
+        ("alike", "[{to: T, via: C}, {to: T, via: A}]", "ecmp: flow, ospf: {hello: 100 ms}"),
+        ("alike, fixed", "[{to: T, via: C}, {to: T, via: A}]", "ecmp: flow"),
+    ):
+        nodes = f"{{S: {{routes: {listed}}}, A: {{}}, B: {{}}, T: {{}}, C: {{}}, D: {{}}}}"
+        found[name] = write_mesh(f"routing: {{{routing}}}\n", nodes=nodes)
     return found
 
 
@@ -522,17 +583,37 @@ def list_placements() -> dict[str, str]:
             f"protections: {{x: {{path: [p, q], kind: detour, backup: auto, protect: {kind}, "
             f"bandwidth: 1}}}}\n"
         )
+    drawn = {
+        "lognormal": "lognormal: {total: 3 Mbit/s, sigma: 0.7, seed: 3}",
+        "gravity": "gravity: {out: {A: 2 Mbit/s, B: 2 Mbit/s}}",
+        "gravity both ways": "gravity: {out: {A: 2 Mbit/s, B: 1 Mbit/s}, "
+        "in: {A: 1 Mbit/s, B: 2 Mbit/s}}",
+    }
+    for (name, demand), more in product(drawn.items(), ("", "C", "CD")):
+        links = "".join(f", {before}-{after}: {{}}" for before, after in pairwise("B" + more))
+        nodes = ", ".join(["A", "B", *more])
+        found[f"{name}, {more}"] = (
+            f"\ntrunkline: 1\nnodes: [{nodes}]\n"
+            "defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}\n"
+            f"links: {{A-B: {{}}{links}}}\n"
+            "traffic: {bulk: {agent: tcp, flows: 3, variant: sack}}\n"
+            f"demands: {{d: {{{demand}, class: bulk, scale: 0.9}}}}\nscale: 50 %\n"
+            "trunks: {t: {demands: d, path: auto}}\nrun: {duration: 300 ms}\n"
+        )
     return found
 
 
 MECHANISMS = {
-    "classifiers": list_classifiers,
-    "meters": list_meters,
-    "placements": list_placements,
-    "labels": list_labels,
-    "control": list_control,
     "tcp": list_tcp,
     "agents": list_other_agents,
     "queues": list_aqms,
     "schedulers": list_schedulers,
+    "classifiers": list_classifiers,
+    "meters": list_meters,
+    "labels": list_labels,
+    "control": list_control,
+    "maintenance": list_maintenance,
+    "placements": list_placements,
+    "static routes": list_static_routes,
 }
+"""By kind, and each by the name of its scenario: texts."""

@@ -103,7 +103,9 @@ class _ProtectionCompiler:
 
     def compile_protection(self, name: str, protection: Protection, path: str) -> CompiledKeys:
         route = self.scenario.routes[path].nodes
-        first, last = find_span(self.scenario, protection, path) or (0, len(route) - 1)
+        span = find_span(self.scenario, protection, path)
+        assert span is not None, "checked before: the backup begins and ends as its kind needs"
+        first, last = span
         protected_arcs = list_protected_arcs(self.scenario, protection, path)
         switches, bridge = self.compile_switches(protection, path, first, last)
         return {

@@ -121,6 +121,47 @@ def test_rfc4090_s3_2_one_bypass_serves_all_paths_that_cross_what_it_goes_around
     assert list(shared("all")) == ["around[working]", "around[long]", "around[crossing]"]
 
 
+TWO_OVER_ONE_LINK = """
+trunkline: 1
+nodes: [S, A, B, T, C, D]
+defaults: {link: {rate: 10 Mbit/s}}
+links:
+  {S-A: {}, A-B: {}, B-T: {}, A-C: {rate: $room}, C-B: {rate: $room}, A-D: {metric: 5}, D-B: {}}
+parameters: {room: 6 Mbit/s}
+paths:
+  p: {route: [S, A, B, T], bandwidth: 3 Mbit/s}
+  q: {route: [S, A, B, T], bandwidth: 3 Mbit/s}
+flows:
+  f: {agent: udp, from: S, to: T, rate: 1 Mbit/s}
+  g: {agent: udp, from: S, to: T, rate: 1 Mbit/s}
+trunks: {p: {path: p, flows: f}, q: {path: q, flows: g}}
+protections: {x: {path: [p, q], kind: facility-bypass, backup: auto, link: A-B, bandwidth: 1}}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize(("room", "bypasses"), [("6 Mbit/s", 1), ("5999999 bit/s", 2)])
+def test_rfc4090_s6_2_a_bypass_serves_as_many_paths_as_it_has_bandwidth_for(
+    room: str, bypasses: int
+) -> None:
+    """Twice 3 Mbit/s fill a bypass of 6 Mbit/s; with 1 bit/s less the second path has its own."""
+    resolved = scenario.load(TWO_OVER_ONE_LINK, overrides={"room": room}).resolve()
+    assert len(resolved.protections) == bypasses
+    assert sorted(path for each in resolved.protections.values() for path in each.path) == [
+        "p",
+        "q",
+    ]
+
+
+def test_a_path_that_has_room_is_protected_where_a_larger_one_has_none() -> None:
+    text = TWO_OVER_ONE_LINK.replace(
+        "p: {route: [S, A, B, T], bandwidth: 3", "p: {route: [S, A, B, T], bandwidth: 8"
+    )
+    text = text.replace("D-B: {}", "D-B: {rate: $room}").replace("bandwidth: 3", "bandwidth: 2")
+    [protection] = scenario.load(text).resolve().protections.values()
+    assert protection.path == ("q",)
+
+
 def test_a_bypass_of_several_named_paths_is_that_of_each() -> None:
     alone = shared("long")["around"]
     of_two = shared("[working, long]")
