@@ -30,8 +30,17 @@ struct LinuxReceiver {
     window: u32,            // of the last acknowledgement [B]
 }
 
-/// Receiving end of a TCP connection.
+/// Segments received above a gap, made by the first gap: most connections have none.
+#[derive(Clone, Debug, Default)]
+struct ReceivedAhead {
+    above: SeqSet,                  // segments received above the next one expected
+    recent: [[u32; 2]; MAX_BLOCKS], // their blocks, the one changed last first
+    recent_len: u8,
+}
+
+/// Receiving end of a TCP connection. The cache line that every segment touches comes first.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Receiver {
     next: u32,               // the next segment expected
     high: u32,               // one past the highest segment received; with `linux` the buffer's
@@ -39,27 +48,55 @@ pub struct Receiver {
     unacked: u32,            // in-order segments since then
     ack_every_segments: u32, // acknowledge at once from this many on
     quick: u32,              // segments still to be acknowledged one by one
-    linux: Option<Box<LinuxReceiver>>,
     timer: Time,
     timeout: Span,
     echo: Time,
+    linux: Option<Box<LinuxReceiver>>,
     ece: bool,
     ecn: bool,
-    exact: bool,       // ECN-Echo reports whether the segment acknowledged was marked
-    count: Option<u8>, // of marks, modulo 8, which are sent in its place
-    earlier_ack: Option<AckFields>,
+    exact: bool, // ECN-Echo reports whether the segment acknowledged was marked
     sack: bool,
-    keeps: u8,      // blocks, at most
-    max_blocks: u8, // of them in one acknowledgement
-    recent_len: u8,
-    recent: [[u32; 2]; MAX_BLOCKS], // blocks above `next`, the one changed last first
-    above: SeqSet,                  // segments received above `next`
-    mss: u32,
-    size: u64,
     connects: bool,
     reports_duplicates: bool,
-    duplicate: Option<(u32, u32)>,  // arrived twice, and `next` then
+    count: Option<u8>, // of marks, modulo 8, which are sent in its place
+    earlier_ack: Option<AckFields>,
+    ahead: Option<Box<ReceivedAhead>>,
+    size: u64,
     writes: Option<Box<WriteEnds>>, // of the application, where they are known
+    mss: u32,
+    duplicate: Option<(u32, u32)>, // arrived twice, and `next` then
+    keeps: u8,                     // blocks, at most
+    max_blocks: u8,                // of them in one acknowledgement
+}
+
+impl ReceivedAhead {
+    /// Puts a block first and drops those it swallowed (RFC 2018 section 4); keeps `most` of them.
+    fn report(&mut self, block: [u32; 2], most: usize) {
+        let mut kept_blocks = 0;
+        let mut recent = [[0; 2]; MAX_BLOCKS];
+        recent[0] = block;
+        for old in &self.recent[..usize::from(self.recent_len)] {
+            if (old[0] < block[0] || old[1] > block[1]) && kept_blocks + 1 < most {
+                kept_blocks += 1;
+                recent[kept_blocks] = *old;
+            }
+        }
+        self.recent = recent;
+        self.recent_len = kept_blocks as u8 + 1;
+    }
+
+    fn forget_below(&mut self, next: u32) {
+        let mut kept_blocks = 0;
+        for index in 0..usize::from(self.recent_len) {
+            let block = self.recent[index];
+            if block[0] > next {
+                self.recent[kept_blocks] = block;
+                kept_blocks += 1;
+            }
+        }
+        self.recent[kept_blocks..].fill([0; 2]);
+        self.recent_len = kept_blocks as u8;
+    }
 }
 
 impl Receiver {
@@ -96,9 +133,7 @@ impl Receiver {
             sack: config.uses_sack(),
             keeps: if config.linux { MAX_BLOCKS_LINUX } else { MAX_BLOCKS as u8 },
             max_blocks: if config.linux && !config.timestamps { MAX_BLOCKS_LINUX } else { 3 },
-            recent_len: 0,
-            recent: [[0; 2]; MAX_BLOCKS],
-            above: SeqSet::default(),
+            ahead: None,
             mss: config.mss_bytes,
             size: config.size_bytes.unwrap_or(u64::MAX),
             connects: config.connect,
@@ -154,7 +189,7 @@ impl Receiver {
             return at_once;
         }
         if self.reports_duplicates {
-            let again = seq < self.next || (seq < self.high && self.above.contains(seq));
+            let again = seq < self.next || self.holds(seq);
             self.duplicate = again.then_some((seq, self.next));
         }
         self.on_disorder(seq);
@@ -190,7 +225,8 @@ impl Receiver {
     /// An acknowledgement to send before the one for the segment that arrived.
     #[inline]
     pub fn take_earlier_ack(&mut self) -> Option<AckFields> {
-        self.earlier_ack.take()
+        // The flag lies in the line that every segment touches.
+        self.exact.then(|| self.earlier_ack.take()).flatten()
     }
 
     #[inline]
@@ -221,7 +257,7 @@ impl Receiver {
         let LinuxReceiver { buffer, answer, compression, duplicate, .. } = linux;
         self.high = buffer.high;
         let expected = seq == self.next;
-        let again = seq < self.next || (seq < self.high && self.above.contains(seq));
+        let again = seq < self.next || self.holds(seq);
         if again && self.sack {
             *duplicate = Some(seq);
         } else if !compression.holds() {
@@ -232,7 +268,7 @@ impl Receiver {
         } else if expected {
             answer.on_expected_segment(sent_at, now);
         }
-        if (expected || (self.sack && seq > self.next)) && buffer.grow(self.recent_len) {
+        if (expected || (self.sack && seq > self.next)) && buffer.grow(self.count_blocks()) {
             answer.on_window_growth();
         }
         let at_once = if expected && self.high <= seq {
@@ -248,7 +284,7 @@ impl Receiver {
                 false => buffer.held += u32::from(!again),
             }
             let many = self.next - before > 1;
-            let filled = expected && self.recent_len == 0;
+            let filled = expected && self.count_blocks() == 0;
             let due = if many || filled || !self.sack || answer.is_quick() {
                 None
             } else {
@@ -279,52 +315,34 @@ impl Receiver {
         if seq < self.next {
             return;
         }
+        let ahead = self.ahead.get_or_insert_with(Default::default);
         if seq == self.next {
-            let next = self.above.next_absent(seq + 1, self.high);
+            let next = ahead.above.next_absent(seq + 1, self.high);
             for filled in seq + 1..next {
-                self.above.remove(filled);
+                ahead.above.remove(filled);
             }
             self.next = next;
-            self.forget_below(next);
+            ahead.forget_below(next);
             return;
         }
-        self.above.reserve(self.next, seq + 1);
-        self.above.insert(seq);
+        ahead.above.reserve(self.next, seq + 1);
+        ahead.above.insert(seq);
         self.high = self.high.max(seq + 1);
         if self.sack {
-            let start = self.above.run_start(seq, self.next + 1);
-            let end = self.above.next_absent(seq + 1, self.high);
-            self.report([start, end]);
+            let start = ahead.above.run_start(seq, self.next + 1);
+            let end = ahead.above.next_absent(seq + 1, self.high);
+            ahead.report([start, end], usize::from(self.keeps));
         }
     }
 
-    /// Puts a block first and drops those it swallowed (RFC 2018 section 4).
-    fn report(&mut self, block: [u32; 2]) {
-        let mut kept_blocks = 0;
-        let mut recent = [[0; 2]; MAX_BLOCKS];
-        recent[0] = block;
-        for old in &self.recent[..usize::from(self.recent_len)] {
-            if (old[0] < block[0] || old[1] > block[1]) && kept_blocks + 1 < usize::from(self.keeps)
-            {
-                kept_blocks += 1;
-                recent[kept_blocks] = *old;
-            }
-        }
-        self.recent = recent;
-        self.recent_len = kept_blocks as u8 + 1;
+    /// Whether a segment above a gap has arrived.
+    fn holds(&self, seq: u32) -> bool {
+        seq < self.high && self.ahead.as_ref().is_some_and(|ahead| ahead.above.contains(seq))
     }
 
-    fn forget_below(&mut self, next: u32) {
-        let mut kept_blocks = 0;
-        for index in 0..usize::from(self.recent_len) {
-            let block = self.recent[index];
-            if block[0] > next {
-                self.recent[kept_blocks] = block;
-                kept_blocks += 1;
-            }
-        }
-        self.recent[kept_blocks..].fill([0; 2]);
-        self.recent_len = kept_blocks as u8;
+    /// Blocks of segments above a gap.
+    fn count_blocks(&self) -> u8 {
+        self.ahead.as_ref().map_or(0, |ahead| ahead.recent_len)
     }
 
     /// Its connection is open; the round trip, if one was timed [ns].
@@ -340,7 +358,7 @@ impl Receiver {
     /// Whether any segment has arrived.
     #[must_use]
     pub fn has_heard(&self) -> bool {
-        self.next > 0 || self.recent_len > 0 || self.last_ack > 0
+        self.next > 0 || self.count_blocks() > 0 || self.last_ack > 0
     }
 
     /// Marks counted, modulo 8, where they are (ACE, RFC 9768 section 3.2.1).
@@ -388,8 +406,9 @@ impl Receiver {
         self.last_ack = self.next;
         self.unacked = 0;
         if let Some(linux) = self.linux.as_mut() {
+            let blocks = self.ahead.as_ref().map_or(0, |ahead| ahead.recent_len);
             let short;
-            (linux.window, short) = linux.buffer.offer(self.next, self.recent_len);
+            (linux.window, short) = linux.buffer.offer(self.next, blocks);
             linux.answer.on_offer(linux.window / self.mss.max(1));
             if short {
                 linux.answer.on_shortage();
@@ -404,17 +423,19 @@ impl Receiver {
     #[inline]
     #[must_use]
     pub fn sack_blocks(&self) -> SackBlocks {
+        let [first, second, third] = match &self.ahead {
+            Some(ahead) => [ahead.recent[0], ahead.recent[1], ahead.recent[2]],
+            None => SackBlocks::default(),
+        };
         if let Some(linux) = &self.linux {
             if let Some(seq) = linux.duplicate {
-                return [[seq, seq + 1], self.recent[0], self.recent[1]]; // RFC 2883 section 4
+                return [[seq, seq + 1], first, second]; // RFC 2883 section 4
             }
         }
         // RFC 2883 section 4: of the segment that is answered, if that came twice.
         match self.duplicate {
-            Some((seq, next)) if next == self.next => {
-                [[seq, seq + 1], self.recent[0], self.recent[1]]
-            }
-            _ => [self.recent[0], self.recent[1], self.recent[2]],
+            Some((seq, next)) if next == self.next => [[seq, seq + 1], first, second],
+            _ => [first, second, third],
         }
     }
 
@@ -434,7 +455,7 @@ impl Receiver {
     #[must_use]
     pub fn option_bytes(&self) -> u16 {
         let Some(linux) = &self.linux else { return 0 };
-        let blocks = self.recent_len + u8::from(linux.duplicate.is_some());
+        let blocks = self.count_blocks() + u8::from(linux.duplicate.is_some());
         match blocks.min(self.max_blocks) {
             0 => 0,
             blocks => 4 + 8 * u16::from(blocks),

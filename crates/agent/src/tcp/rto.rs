@@ -23,7 +23,8 @@ pub struct Rto {
     min: Span,
     max: Span,
     latest: i64, // sample [ticks]; 0 before the first
-    doublings: u32,
+    expiries: u32,
+    doublings: u8,
     next_is_first: bool,
 }
 
@@ -41,6 +42,7 @@ impl Rto {
             min,
             max,
             latest: 0,
+            expiries: 0,
             doublings: 0,
             next_is_first: true,
         };
@@ -109,11 +111,23 @@ impl Rto {
 
     /// RFC 6298 (5.5): the timer ran out.
     pub fn back_off(&mut self) {
+        self.count_expiry();
         if self.current < self.max {
-            self.doublings += 1;
+            self.doublings = self.doublings.saturating_add(1);
         }
         self.next_is_first |= self.doublings > 3;
         self.settle();
+    }
+
+    /// The timer ran out.
+    pub fn count_expiry(&mut self) {
+        self.expiries += 1;
+    }
+
+    /// How often the timer ran out.
+    #[must_use]
+    pub fn expiries(&self) -> u32 {
+        self.expiries
     }
 
     /// Data that were sent once were acknowledged.

@@ -7,7 +7,7 @@ use super::lost_segments::LostSegments;
 use super::pacing::Pacer;
 use super::rate_sample::{RateSample, RateSampler};
 use super::{Ack, TcpConfig};
-use trunkline_units::{RandomStream, Time};
+use trunkline_units::{RandomStream, Time, NEVER};
 
 #[derive(Clone, Debug)]
 pub(super) struct SendPace {
@@ -15,8 +15,9 @@ pub(super) struct SendPace {
     sampler: Option<RateSampler>,
     in_flight: u32, // when the acknowledgement arrived
     found_lost: u64,
-    rtt: u64,     // of the handshake [ns]; 0: not timed
-    paused: bool, // the application, with nothing in the network
+    rtt: u64,         // of the handshake [ns]; 0: not timed
+    paused: bool,     // the application, with nothing in the network
+    held_until: Time, // the next segment; `NEVER`: not held
 }
 
 /// State of the stack when a segment is sent, which counts.
@@ -46,7 +47,15 @@ impl SendPace {
         config.pacing.then(|| {
             let sampler = config.congestion.steers().then(RateSampler::default);
             let pacer = Pacer::new(config.mss_bytes);
-            Box::new(Self { pacer, sampler, in_flight: 0, found_lost: 0, rtt: 0, paused: false })
+            Box::new(Self {
+                pacer,
+                sampler,
+                in_flight: 0,
+                found_lost: 0,
+                rtt: 0,
+                paused: false,
+                held_until: NEVER,
+            })
         })
     }
 
@@ -108,6 +117,25 @@ impl SendPace {
     /// When the next may go.
     pub fn next_at(&self) -> Time {
         self.pacer.next_at()
+    }
+
+    /// Whether the next segment is held back; if so, [`Self::held_until`] says until when.
+    pub fn holds(&mut self, now: Time) -> bool {
+        let holds = self.next_at() > now;
+        self.held_until = if holds { self.next_at() } else { NEVER };
+        holds
+    }
+
+    /// Until when the next segment is held back; [`NEVER`] if it is not.
+    pub fn held_until(&self) -> Time {
+        self.held_until
+    }
+
+    /// The time is `now`: what was held until then is not held any more.
+    pub fn end_hold(&mut self, now: Time) {
+        if now >= self.held_until {
+            self.held_until = NEVER;
+        }
     }
 
     /// After an acknowledgement: sets window and pace.

@@ -204,3 +204,16 @@ impl Sender {
         dispatch!(self, stack => stack.finished_at())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Receiver;
+    use super::Sender;
+    use std::mem::size_of;
+
+    /// Four and two cache lines: what a run of many flows has of each.
+    #[test]
+    fn both_ends_of_a_connection_take_384_bytes() {
+        assert_eq!((size_of::<Sender>(), size_of::<Receiver>()), (256, 128));
+    }
+}

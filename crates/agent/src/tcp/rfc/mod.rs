@@ -30,6 +30,8 @@ use trunkline_units::{RandomStream, Span, Time, NEVER};
 
 /// No segment is being timed.
 const NONE: u32 = u32::MAX;
+/// The transfer is over: `timed_at` is when its last acknowledgement came.
+const OVER: u32 = u32::MAX - 1;
 
 /// State of the sender between losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ enum Phase {
 
 /// Sending end of a TCP connection.
 ///
-/// The two cache lines that every acknowledgement touches come first.
+/// The three cache lines that every acknowledgement touches come first: 256 B in all, since large runs have many.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Sender {
@@ -58,14 +60,14 @@ pub struct Sender {
     dup_acks: u32,
     inflation: u32, // segments that left the network during fast recovery
     recover: u32,   // `max` at the last loss: RFC 6582's "recover", plus one
-    timed: u32,     // the segment being timed, or `NONE`
+    timed: u32,     // the segment being timed, `NONE` or `OVER`
     timed_at: Time,
     rtx_at: Time,
-    release_at: Time,
-    pace_at: Time,
-    threshold: u32,
-    reduced: u32, // `max` at the last reduction of the window
     sizes: SegmentSizes,
+    reduced: u32, // `max` at the last reduction of the window
+    threshold: u32,
+    retransmissions: u32,
+    fast_retransmits: u32,
     phase: Phase,
     variant: Variant,
     /// The first unacknowledged segment is sent next, whatever the window.
@@ -76,26 +78,30 @@ pub struct Sender {
     impatient: bool,
     partial_resets: bool,
     limited_transmit: bool,
-    released: bool,
     timestamps: bool,
     ecn: bool,
     cwr: bool,
-    rto: Rto,
-    control: Control,
     /// The control wants to see every acknowledgement.
     measures: bool,
+    grows_by_use: bool, // the window, where the application fills it
+    control: Control,
+    rto: Rto,
     /// Segments go at a pace.
     pace: Option<Box<SendPace>>,
-    overhead: Span,
-    covered: u32, // segments that the last new acknowledgement covered
-    finished_at: Option<Time>,
-    retransmissions: u64,
-    timeouts: u64,
-    fast_retransmits: u64,
-    scoreboard: Scoreboard,
+    overhead: Option<Box<SendOverhead>>,
+    scoreboard: Option<Box<Scoreboard>>, // of SACK
     rack: Option<Box<RackTlp>>,
     application: Option<Box<Application>>,
-    grows_by_use: bool, // the window, where the application fills it
+}
+
+/// A random time before each burst of segments.
+#[derive(Clone, Debug)]
+struct SendOverhead {
+    below: Span,
+    /// When the next burst goes.
+    release_at: Time,
+    /// It may go now.
+    released: bool,
 }
 
 impl Sender {
@@ -128,8 +134,6 @@ impl Sender {
             timed: NONE,
             timed_at: 0,
             rtx_at: NEVER,
-            release_at: NEVER,
-            pace_at: NEVER,
             rto: Rto::new(
                 config.rto_initial_ns,
                 config.rto_min_ns,
@@ -144,22 +148,22 @@ impl Sender {
             partial_resets: config.partial_ack_resets,
             partial_seen: false,
             limited_transmit: config.limited_transmit,
-            released: false,
             timestamps: config.timestamps,
             ecn: config.ecn,
             cwr: false,
-            covered: 0,
             threshold: config.dup_acks,
             sizes: config.sizes(),
             control: Control::new(config),
             measures: config.congestion.measures(),
             pace: SendPace::new(config),
-            overhead: config.send_overhead_ns,
-            finished_at: None,
+            overhead: (config.send_overhead_ns > 0).then(|| {
+                let below = config.send_overhead_ns;
+                Box::new(SendOverhead { below, release_at: NEVER, released: false })
+            }),
             retransmissions: 0,
-            timeouts: 0,
             fast_retransmits: 0,
-            scoreboard: Scoreboard::new(config.congestion.steers()),
+            scoreboard: (config.variant == Variant::Sack)
+                .then(|| Box::new(Scoreboard::new(config.congestion.steers()))),
             rack: (config.variant == Variant::Rack).then(|| {
                 let delayed = config.delayed_ack.map_or(0, |delayed| delayed.timeout_ns);
                 let lost = LostSegments::new(config.congestion.steers());
@@ -186,14 +190,14 @@ impl Sender {
 
     /// Its SYN went again.
     pub fn connect_again(&mut self) {
-        self.timeouts += 1;
+        self.rto.count_expiry();
         self.retransmissions += 1;
     }
 
     /// Opens the window. The first burst is not held back: the flow's own start may be random.
     pub fn start(&mut self, now: Time) {
         if self.sizes.total == 0 {
-            self.finished_at = Some(now);
+            (self.timed, self.timed_at) = (OVER, now);
         }
         if let Some(pace) = self.pace.as_mut() {
             pace.start(&mut self.control, &self.window, now);
@@ -201,7 +205,14 @@ impl Sender {
         self.start_application(now);
         self.limit = self.window_end();
         self.burst = u32::MAX;
-        self.released = true;
+        self.release();
+    }
+
+    /// Lets a burst go that the send overhead held back.
+    fn release(&mut self) {
+        if let Some(overhead) = self.overhead.as_mut() {
+            overhead.released = true;
+        }
     }
 
     /// No new data after this; lost segments are still retransmitted.
@@ -236,7 +247,7 @@ impl Sender {
 
     #[inline]
     fn process_ack(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
-        if self.pace.is_some() {
+        if self.is_paced() {
             self.note_before_ack();
         }
         if ack.ece && self.ecn {
@@ -261,7 +272,7 @@ impl Sender {
                 }
             }
         }
-        if self.pace.is_some() {
+        if self.is_paced() {
             self.update_pace(ack, now, random);
         }
         self.plan_sends(now, random);
@@ -277,37 +288,53 @@ impl Sender {
             self.on_timeout(now);
             self.plan_sends(now, random);
         }
-        if now >= self.pace_at {
-            self.pace_at = NEVER;
+        if let Some(pace) = self.pace.as_mut() {
+            pace.end_hold(now);
         }
-        if now >= self.release_at {
-            self.release_at = NEVER;
-            self.released = true;
+        if now >= self.releases_at() {
+            self.set_release(NEVER);
+            self.release();
             self.burst = u32::MAX;
         }
     }
 
-    /// Whether the pace holds the next segment back; if so, until then.
+    /// Whether segments go at a pace. The flag lies in a line that is read anyway.
+    #[inline(always)]
+    fn is_paced(&self) -> bool {
+        !self.windowed && self.pace.is_some()
+    }
+
+    /// When the send overhead of the next burst is over.
+    fn releases_at(&self) -> Time {
+        self.overhead.as_ref().map_or(NEVER, |overhead| overhead.release_at)
+    }
+
+    fn set_release(&mut self, at: Time) {
+        if let Some(overhead) = self.overhead.as_mut() {
+            overhead.release_at = at;
+        }
+    }
+
+    /// Whether the pace holds the next segment back.
     #[cold]
     fn is_held(&mut self, now: Time) -> bool {
-        let at = self.pace.as_ref().map_or(0, |pace| pace.next_at());
-        self.pace_at = if at > now { at } else { NEVER };
-        at > now
+        self.pace.as_mut().is_some_and(|pace| pace.holds(now))
     }
 
     pub(in crate::tcp) fn in_flight(&self) -> u32 {
-        match (self.variant, &self.rack) {
-            (Variant::Sack, _) => self.scoreboard.pipe(),
+        match (&self.scoreboard, &self.rack) {
+            (Some(scoreboard), _) => scoreboard.pipe(),
             (_, Some(rack)) => rack.in_flight(),
             _ => self.max - self.una,
         }
     }
 
-    /// Segments found lost.
-    fn found_lost(&mut self) -> &mut LostSegments {
-        match self.rack.as_mut() {
-            Some(rack) => rack.found_lost(),
-            None => self.scoreboard.found_lost(),
+    /// Number of segments found lost, where the variant names them.
+    fn count_lost(&mut self) -> u64 {
+        match (self.scoreboard.as_mut(), self.rack.as_mut()) {
+            (Some(scoreboard), _) => scoreboard.found_lost().count(),
+            (_, Some(rack)) => rack.found_lost().count(),
+            _ => 0,
         }
     }
 
@@ -317,7 +344,7 @@ impl Sender {
 
     #[cold]
     fn note_before_ack(&mut self) {
-        let (in_flight, found_lost) = (self.in_flight(), self.found_lost().count());
+        let (in_flight, found_lost) = (self.in_flight(), self.count_lost());
         if let Some(pace) = self.pace.as_mut() {
             pace.note_before_ack(in_flight, found_lost);
         }
@@ -328,9 +355,11 @@ impl Sender {
     fn update_pace(&mut self, ack: &Ack, now: Time, random: &mut RandomStream) {
         let in_flight = self.in_flight();
         let Some(pace) = self.pace.as_mut() else { return };
-        let lost = match self.rack.as_mut() {
-            Some(rack) => rack.found_lost(),
-            None => self.scoreboard.found_lost(),
+        let mut none_named = LostSegments::default();
+        let lost = match (self.scoreboard.as_mut(), self.rack.as_mut()) {
+            (Some(scoreboard), _) => scoreboard.found_lost(),
+            (_, Some(rack)) => rack.found_lost(),
+            _ => &mut none_named,
         };
         let known = AckContext {
             now,
@@ -351,6 +380,7 @@ impl Sender {
         if self.windowed {
             return self.rtx_at;
         }
-        self.rtx_at.min(self.release_at).min(self.pace_at).min(self.rack_wakes_at())
+        let pace = self.pace.as_ref().map_or(NEVER, |pace| pace.held_until());
+        self.rtx_at.min(self.releases_at()).min(pace).min(self.rack_wakes_at())
     }
 }

@@ -26,14 +26,14 @@ pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
         sender.inflation = 0;
         sender.partial_seen = false;
     }
-    sender.accept(ack, now);
+    let mut covered = sender.accept(ack, now);
     if recovering {
-        sender.covered = 1; // the duplicates have shown the others
+        covered = 1; // the duplicates have shown the others
     }
     if sender.phase == Phase::Timeout && sender.una >= sender.recover {
         sender.phase = Phase::Open;
     }
-    sender.grow(ack, now);
+    sender.grow(ack, covered, now);
 }
 
 /// Resends the next hole and deflates by the acknowledged segments, less the segment resent, or fully.

@@ -11,17 +11,31 @@ impl Sender {
     /// The next segment to send now, if any.
     #[inline]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        if self.pace.is_some() && self.is_held(now) {
+        if !self.windowed || self.resend {
+            return self.next_other_segment(now);
+        }
+        if self.burst == 0 || self.next >= self.limit {
+            return None;
+        }
+        self.burst -= 1;
+        self.next += 1;
+        Some(self.emit(self.next - 1, now))
+    }
+
+    /// The same where more than the window decides, or a segment is sent again.
+    #[inline(never)]
+    fn next_other_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.is_paced() && self.is_held(now) {
             return None;
         }
         if self.resend {
             self.resend = false;
-            if self.variant == Variant::Sack {
-                self.scoreboard.on_resend(self.una);
+            if let (Variant::Sack, Some(scoreboard)) = (self.variant, self.scoreboard.as_mut()) {
+                scoreboard.on_resend(self.una);
             }
             return Some(self.emit(self.una, now));
         }
-        if self.overhead == 0 || self.released {
+        if self.overhead.as_ref().is_none_or(|overhead| overhead.released) {
             if let Some(seq) = self.choose_segment(now) {
                 self.burst -= 1;
                 if seq == self.next {
@@ -29,12 +43,13 @@ impl Sender {
                 }
                 return Some(self.emit(seq, now));
             }
-            self.released = false;
+            if let Some(overhead) = self.overhead.as_mut() {
+                overhead.released = false;
+            }
         }
         None
     }
 
-    #[inline]
     fn choose_segment(&mut self, now: Time) -> Option<u32> {
         if self.burst == 0 {
             return None;
@@ -61,7 +76,7 @@ impl Sender {
         if self.rtx_at == NEVER {
             self.rtx_at = now + self.rto.current();
         }
-        if self.pace.is_some() {
+        if self.is_paced() {
             self.note_sent(seq, now);
         }
         let ip_bytes = match self.sizes.full_bytes(seq) {
@@ -75,7 +90,7 @@ impl Sender {
 
     #[cold]
     fn note_sent(&mut self, seq: u32, now: Time) {
-        let (in_flight, found_lost) = (self.in_flight(), self.found_lost().count());
+        let (in_flight, found_lost) = (self.in_flight(), self.count_lost());
         if let Some(pace) = self.pace.as_mut() {
             let known = SendContext { in_flight, found_lost };
             pace.sent(seq, now, &known, (&mut self.control, &mut self.window));
@@ -90,15 +105,25 @@ impl Sender {
         if self.dup_acks > 0 && !matches!(self.variant, Variant::Sack | Variant::Rack) {
             self.limit_burst();
         }
-        if self.overhead > 0 && !self.released && self.release_at == NEVER {
-            let ready = match self.variant {
-                Variant::Sack => sack::choose_segment(self, false).is_some(),
-                Variant::Rack => rack::choose_segment(self, false, now).is_some(),
-                _ => self.burst > 0 && self.next < self.limit,
-            };
-            if ready {
-                self.release_at = now + random.below(self.overhead);
-            }
+        if !self.windowed {
+            self.plan_release(now, random);
+        }
+    }
+
+    /// Draws the send overhead of a burst.
+    fn plan_release(&mut self, now: Time, random: &mut RandomStream) {
+        let Some(overhead) = &self.overhead else { return };
+        if overhead.released || overhead.release_at != NEVER {
+            return;
+        }
+        let below = overhead.below;
+        let ready = match self.variant {
+            Variant::Sack => sack::choose_segment(self, false).is_some(),
+            Variant::Rack => rack::choose_segment(self, false, now).is_some(),
+            _ => self.burst > 0 && self.next < self.limit,
+        };
+        if ready {
+            self.set_release(now + random.below(below));
         }
     }
 

@@ -262,12 +262,12 @@ pub(super) fn on_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     let news = rack.read(ack, (una, max), timestamps, now);
     let (phase, advanced) = (sender.phase, ack.ack > una);
     if advanced {
-        sender.accept(ack, now);
+        let covered = sender.accept(ack, now);
         if sender.una >= sender.recover {
             sender.phase = Phase::Open;
         }
         if phase != Phase::FastRecovery {
-            sender.grow(ack, now);
+            sender.grow(ack, covered, now);
         }
     }
     let recovered = phase != Phase::Open && sender.phase == Phase::Open;

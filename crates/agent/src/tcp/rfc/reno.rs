@@ -11,14 +11,14 @@ use trunkline_units::Time;
 #[inline]
 pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
     sender.inflation = 0;
-    sender.accept(ack, now);
+    let mut covered = sender.accept(ack, now);
     if sender.phase == Phase::FastRecovery {
-        sender.covered = 1; // the duplicates have shown the others
+        covered = 1; // the duplicates have shown the others
     }
     if sender.phase == Phase::FastRecovery || sender.una >= sender.recover {
         sender.phase = Phase::Open;
     }
-    sender.grow(ack, now);
+    sender.grow(ack, covered, now);
 }
 
 pub(super) fn on_dup_ack(sender: &mut Sender, now: Time) {

@@ -3,23 +3,30 @@
 //! Source: RFC 6675 section 5; the scoreboard of section 4 is in `scoreboard.rs`. After a timeout
 //! the blocks are kept and every segment not held is sent again in order (section 5.1).
 
+use super::scoreboard::Scoreboard;
 use super::{Phase, Sender};
 use crate::tcp::Ack;
 use trunkline_units::Time;
 
+/// The scoreboard, which the variant `sack` has.
+fn scoreboard(sender: &mut Sender) -> &mut Scoreboard {
+    sender.scoreboard.as_mut().expect("variant sack has its scoreboard")
+}
+
 #[inline]
 pub(super) fn on_ack(sender: &mut Sender, ack: &Ack, now: Time) {
-    let advanced = ack.ack > sender.una;
+    let (una, max, threshold) = (sender.una, sender.max, sender.threshold);
+    let advanced = ack.ack > una;
+    let board = scoreboard(sender);
     if advanced {
-        sender.scoreboard.on_cumulative(sender.una, ack.ack);
+        board.on_cumulative(una, ack.ack);
     }
-    let summary = ack.sack[0][1] > 0
-        && sender.scoreboard.on_blocks(&ack.sack, ack.ack, sender.max, sender.threshold);
+    let summary = ack.sack[0][1] > 0 && board.on_blocks(&ack.sack, ack.ack, max, threshold);
     if advanced {
         on_new_ack(sender, ack, now);
     } else if summary && sender.phase == Phase::Open {
         sender.dup_acks += 1;
-        if sender.dup_acks >= sender.threshold || sender.scoreboard.is_lost(sender.una) {
+        if sender.dup_acks >= threshold || scoreboard(sender).is_lost(una) {
             enter_recovery(sender, now);
         }
     }
@@ -27,14 +34,14 @@ pub(super) fn on_ack(sender: &mut Sender, ack: &Ack, now: Time) {
 
 #[inline]
 fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
-    sender.accept(ack, now);
+    let covered = sender.accept(ack, now);
     let recovering = sender.phase == Phase::FastRecovery;
     if sender.una >= sender.recover {
         sender.phase = Phase::Open;
     }
     // (A) leaves recovery with the window it had; during recovery the window does not change.
     if !recovering {
-        sender.grow(ack, now);
+        sender.grow(ack, covered, now);
     }
 }
 
@@ -50,7 +57,7 @@ fn enter_recovery(sender: &mut Sender, now: Time) {
     }
     sender.on_loss(now);
     sender.phase = Phase::FastRecovery;
-    sender.scoreboard.on_recovery();
+    scoreboard(sender).on_recovery();
     sender.resend = true;
 }
 
@@ -58,12 +65,13 @@ fn enter_recovery(sender: &mut Sender, now: Time) {
 #[inline]
 pub(super) fn choose_segment(sender: &mut Sender, take: bool) -> Option<u32> {
     let window = sender.window.cwnd as u32;
+    let (una, max) = (sender.una, sender.max);
     let fresh =
         sender.next < sender.end && sender.next < sender.una.saturating_add(sender.window.cap);
     if sender.phase == Phase::Open {
         // Without limited transmit, segments that left the network free no room before recovery.
         let flight = if sender.limited_transmit {
-            sender.scoreboard.pipe()
+            scoreboard(sender).pipe()
         } else {
             sender.max - sender.una
         };
@@ -72,13 +80,13 @@ pub(super) fn choose_segment(sender: &mut Sender, take: bool) -> Option<u32> {
         }
         return Some(take_new(sender, take));
     }
-    if sender.scoreboard.pipe() >= window {
+    if scoreboard(sender).pipe() >= window {
         return None;
     }
     let fast = sender.phase == Phase::FastRecovery;
     // After a timeout only segments outstanding at that time are resent without a new recovery.
     let stop = if fast { sender.max } else { sender.recover };
-    if let Some(seq) = sender.scoreboard.next_lost(sender.una, stop) {
+    if let Some(seq) = scoreboard(sender).next_lost(una, stop) {
         return Some(resend(sender, seq, take));
     }
     if fresh {
@@ -87,23 +95,24 @@ pub(super) fn choose_segment(sender: &mut Sender, take: bool) -> Option<u32> {
     if !fast {
         return None;
     }
-    match sender.scoreboard.next_doubtful(sender.una) {
+    match scoreboard(sender).next_doubtful(una) {
         Some(seq) => Some(resend(sender, seq, take)),
-        None => sender.scoreboard.rescue(sender.una, sender.max, take),
+        None => scoreboard(sender).rescue(una, max, take),
     }
 }
 
 #[inline]
 fn take_new(sender: &mut Sender, take: bool) -> u32 {
     if take {
-        sender.scoreboard.on_new(sender.una, sender.next);
+        let (una, next) = (sender.una, sender.next);
+        scoreboard(sender).on_new(una, next);
     }
     sender.next
 }
 
 fn resend(sender: &mut Sender, seq: u32, take: bool) -> u32 {
     if take {
-        sender.scoreboard.on_resend(seq);
+        scoreboard(sender).on_resend(seq);
     }
     seq
 }

@@ -9,11 +9,11 @@ use trunkline_units::Time;
 
 #[inline]
 pub(super) fn on_new_ack(sender: &mut Sender, ack: &Ack, now: Time) {
-    sender.accept(ack, now);
+    let covered = sender.accept(ack, now);
     if sender.phase == Phase::Timeout && sender.una >= sender.recover {
         sender.phase = Phase::Open;
     }
-    sender.grow(ack, now);
+    sender.grow(ack, covered, now);
 }
 
 pub(super) fn on_dup_ack(sender: &mut Sender, now: Time) {

@@ -1,6 +1,6 @@
 //! Values of a sender for probes, tables and tests.
 
-use super::{Phase, Sender};
+use super::{Phase, Sender, OVER};
 use crate::tcp::{Counters, State};
 use trunkline_units::{Span, Time};
 
@@ -57,16 +57,16 @@ impl Sender {
     pub fn counters(&self) -> Counters {
         Counters {
             // Each segment below `max` was sent for the first time once.
-            segments_sent: u64::from(self.max) + self.retransmissions,
-            retransmissions: self.retransmissions,
-            timeouts: self.timeouts,
-            fast_retransmits: self.fast_retransmits,
+            segments_sent: u64::from(self.max) + u64::from(self.retransmissions),
+            retransmissions: u64::from(self.retransmissions),
+            timeouts: u64::from(self.rto.expiries()),
+            fast_retransmits: u64::from(self.fast_retransmits),
         }
     }
 
     /// When all of a finite transfer was acknowledged.
     #[must_use]
     pub fn finished_at(&self) -> Option<Time> {
-        self.finished_at
+        (self.timed == OVER).then_some(self.timed_at)
     }
 }

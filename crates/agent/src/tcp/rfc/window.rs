@@ -7,15 +7,16 @@
 //! window counts, as the held segments beyond it have left the network; a second timeout of the same
 //! segment reduces nothing.
 
-use super::{Phase, Sender, NONE};
+use super::{Phase, Sender, NONE, OVER};
 use crate::tcp::congestion::{ConnectionView, ReductionCause};
 use crate::tcp::{Ack, Variant};
 use trunkline_units::{Time, NEVER};
 
 impl Sender {
-    /// Takes a new acknowledgement into account: RTT, timer, end of the transfer.
+    /// Takes a new acknowledgement into account: RTT, timer, end of the transfer. Returns the segments that
+    /// it covers.
     #[inline]
-    pub(super) fn accept(&mut self, ack: &Ack, now: Time) {
+    pub(super) fn accept(&mut self, ack: &Ack, now: Time) -> u32 {
         if self.timestamps {
             self.rto.sample_echoed(ack.echo, now);
         } else if self.timed < ack.ack {
@@ -24,10 +25,11 @@ impl Sender {
         }
         // RFC 3465 section 2.3: after a timeout an acknowledgement may cover segments that had arrived
         // before.
-        self.covered = if self.phase == Phase::Timeout { 1 } else { ack.ack - self.una };
+        let covered = if self.phase == Phase::Timeout { 1 } else { ack.ack - self.una };
         self.slide(ack.ack);
         self.dup_acks = 0;
         self.rearm(now);
+        covered
     }
 
     /// Moves the window's left edge.
@@ -41,7 +43,7 @@ impl Sender {
     #[inline]
     pub(super) fn rearm(&mut self, now: Time) {
         if self.una == self.sizes.total && !self.pass_write() {
-            self.finished_at = Some(now);
+            (self.timed, self.timed_at) = (OVER, now);
             self.rtx_at = NEVER;
         } else if self.una < self.max || self.window.cwnd < 1.0 {
             self.rtx_at = now + self.rto.current();
@@ -50,15 +52,15 @@ impl Sender {
         }
     }
 
-    /// Opens the window by a new acknowledgement, as the control decides. One that carries ECN-Echo
+    /// Opens the window by a new acknowledgement of so many segments, as the control decides. One that carries ECN-Echo
     /// opens nothing (RFC 3168 section 6.1.2).
     #[inline]
-    pub(super) fn grow(&mut self, ack: &Ack, now: Time) {
+    pub(super) fn grow(&mut self, ack: &Ack, covered: u32, now: Time) {
         if ack.ece && self.ecn {
             return;
         }
         let view =
-            ConnectionView { echo: ack.ece, acked: self.covered, now, ..ConnectionView::default() };
+            ConnectionView { echo: ack.ece, acked: covered, now, ..ConnectionView::default() };
         let (una, next, srtt) = (self.una, self.max, &self.rto);
         self.control.on_new_ack(&mut self.window, || ConnectionView {
             una,
@@ -162,21 +164,21 @@ impl Sender {
             self.window.ssthresh = self.reduced(self.window.cwnd, ReductionCause::Timeout).0;
             self.next = self.una;
         } else {
-            let before = match &self.rack {
-                Some(rack) => rack.timed_out_at(),
-                None => self.scoreboard.timed_out_at(),
+            let before = match (&self.scoreboard, &self.rack) {
+                (Some(scoreboard), _) => scoreboard.timed_out_at(),
+                (_, rack) => rack.as_ref().and_then(|rack| rack.timed_out_at()),
             };
             // RFC 5681 section 3.1: held when the timer resends the same segment.
             if before != Some(self.una) {
                 let flight = f64::from(self.max - self.una).min(self.window.cwnd);
                 self.window.ssthresh = self.reduced(flight, ReductionCause::Timeout).0;
             }
-            match self.rack.as_mut() {
-                Some(rack) => rack.on_timeout(self.una, now),
-                None => self.scoreboard.on_timeout(self.una, self.max),
+            match (self.scoreboard.as_mut(), self.rack.as_mut()) {
+                (Some(scoreboard), _) => scoreboard.on_timeout(self.una, self.max),
+                (_, Some(rack)) => rack.on_timeout(self.una, now),
+                _ => {}
             }
         }
-        self.timeouts += 1;
         self.phase = Phase::Timeout;
         self.window.cwnd = 1.0;
         self.recover = self.max;
