@@ -35,6 +35,7 @@ use crate::simulation::{RunError, Simulation, EVENTS_BETWEEN_STOP_CHECKS};
 use crate::static_routes::StaticRoutes;
 use crate::transfers::Workloads;
 use link::{build_link, build_near_end};
+use port::build_classifier;
 use std::sync::Arc;
 use trunkline_agent::udp::{Arrivals, UdpConfig};
 use trunkline_agent::{tcp, udp};
@@ -164,10 +165,12 @@ impl<O: Observer> Hosts<O> {
 /// The links of a network with their ports; `lag`: ports with classes may choose late.
 fn build_ports(network: &Network, seed: u64, lag: bool) -> Result<Ports, RunError> {
     let (mut links, mut near_ends) = (Vec::new(), Vec::new());
+    let classifiers: Vec<_> = network.ports.iter().map(build_classifier).collect();
     for link in &network.links {
         let mut built = build_link(network, link, seed)?;
+        built.classifier.clone_from(&classifiers[link.port as usize]);
         let near_end = build_near_end(network, link, seed)?;
-        built.has_near_end = near_end.is_some();
+        built.has_near_end = near_end.is_some() || built.is_fifo() && built.classifier.is_some();
         if lag {
             built.let_port_lag();
         }

@@ -25,17 +25,22 @@ const BLOCKS: usize = 1 << 12;
 /// How many events ahead [`Calendar::peek_upcoming`] looks, approximately.
 const LOOKED_AHEAD_EVENTS: u64 = 12;
 
-/// Time and neighbours of a source: both words are read together, so they share a cache line.
+/// Time and neighbours of a source: all are read together, so they share a cache line.
 #[derive(Clone, Copy, Debug)]
 struct CalendarEntry {
     /// When it is due; `NEVER` = not pending.
     due: Time,
     /// The next source in its bucket's list.
     next: u32,
+    /// Of the first source of a list of two or more: the last one.
+    last: u32,
 }
 
+/// The entry of a source that is not pending.
+const EMPTY_ENTRY: CalendarEntry = CalendarEntry { due: NEVER, next: DETACHED, last: NO_SOURCE };
+
 /// Pending events by source.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Calendar {
     shift: u32,
     mask: usize,
@@ -48,8 +53,6 @@ pub struct Calendar {
     block_shift: u32,
     /// First source of each bucket's list.
     heads: Vec<u32>,
-    /// Last source of each list of two or more.
-    tails: Vec<u32>,
     entries: Vec<CalendarEntry>,
     used: OccupiedSlots,
     /// Blocks beyond the horizon; an event that was moved since is stale and skipped.
@@ -79,8 +82,7 @@ impl Calendar {
             horizon: 2 << block_shift,
             block_shift,
             heads: vec![NO_SOURCE; slots],
-            tails: vec![NO_SOURCE; slots],
-            entries: vec![CalendarEntry { due: NEVER, next: DETACHED }; sources],
+            entries: vec![EMPTY_ENTRY; sources],
             used: OccupiedSlots::new(slots),
             blocks: vec![Vec::new(); BLOCKS],
             used_blocks: OccupiedSlots::new(BLOCKS),
@@ -94,7 +96,7 @@ impl Calendar {
     /// Makes room for `more` sources, numbered on.
     pub fn grow(&mut self, more: usize) {
         let sources = self.entries.len() + more;
-        self.entries.resize(sources, CalendarEntry { due: NEVER, next: DETACHED });
+        self.entries.resize(sources, EMPTY_ENTRY);
     }
 
     /// When `source` is due; `NEVER` if it is not pending.
@@ -143,24 +145,24 @@ impl Calendar {
     /// Removes the pending event of `source`, if any.
     #[inline(never)]
     pub fn cancel(&mut self, source: Source) {
-        let absent = CalendarEntry { due: NEVER, next: DETACHED };
-        let CalendarEntry { due, next } =
-            std::mem::replace(&mut self.entries[source as usize], absent);
+        let CalendarEntry { due, next, last } =
+            std::mem::replace(&mut self.entries[source as usize], EMPTY_ENTRY);
         if due == NEVER || next == DETACHED {
             return; // not pending, or in a block, where its entry is stale now
         }
         let slot = (due >> self.shift) as usize & self.mask;
-        let mut cursor = self.heads[slot];
-        if cursor == source {
-            self.set_head(slot, next);
+        let first = self.heads[slot];
+        if first == source {
+            self.set_head(slot, next, last);
             return;
         }
+        let mut cursor = first;
         while self.entries[cursor as usize].next != source {
             cursor = self.entries[cursor as usize].next;
         }
         self.entries[cursor as usize].next = next;
         if next == NO_SOURCE {
-            self.tails[slot] = cursor;
+            self.entries[first as usize].last = cursor;
         }
     }
 
@@ -179,10 +181,9 @@ impl Calendar {
             self.enter_block();
         }
         let source = self.heads[slot];
-        let absent = CalendarEntry { due: NEVER, next: DETACHED };
-        let CalendarEntry { due, next } =
-            std::mem::replace(&mut self.entries[source as usize], absent);
-        self.set_head(slot, next);
+        let CalendarEntry { due, next, last } =
+            std::mem::replace(&mut self.entries[source as usize], EMPTY_ENTRY);
+        self.set_head(slot, next, last);
         Some((due, source))
     }
 
@@ -214,15 +215,16 @@ impl Calendar {
     fn insert_into_bucket(&mut self, source: Source, at: Time) {
         let slot = (at >> self.shift) as usize & self.mask;
         let head = self.heads[slot];
+        let mut last = head;
         if head == NO_SOURCE {
             self.used.set(slot);
         } else if !self.precedes(source, at, head) {
-            return self.insert_behind_first(slot, source, at);
-        } else if self.entries[head as usize].next == NO_SOURCE {
-            self.tails[slot] = head;
+            return self.insert_behind_first(head, source, at);
+        } else if self.entries[head as usize].next != NO_SOURCE {
+            last = self.entries[head as usize].last;
         }
         self.heads[slot] = source;
-        self.entries[source as usize] = CalendarEntry { due: at, next: head };
+        self.entries[source as usize] = CalendarEntry { due: at, next: head, last };
     }
 
     /// Whether an event is due before that of another source.
@@ -234,18 +236,16 @@ impl Calendar {
     /// Inserts an event in its place behind the first of a bucket. Many events of one instant mostly
     /// arrive in order: the last is compared first.
     #[inline]
-    fn insert_behind_first(&mut self, slot: usize, source: Source, at: Time) {
-        let mut before = self.heads[slot];
-        if self.entries[before as usize].next != NO_SOURCE {
-            let tail = self.tails[slot];
-            if !self.precedes(source, at, tail) {
-                before = tail;
-            }
+    fn insert_behind_first(&mut self, first: Source, source: Source, at: Time) {
+        let mut before = first;
+        let CalendarEntry { next, last, .. } = self.entries[first as usize];
+        if next != NO_SOURCE && !self.precedes(source, at, last) {
+            before = last;
         }
         let next = loop {
             let next = self.entries[before as usize].next;
             if next == NO_SOURCE {
-                self.tails[slot] = source;
+                self.entries[first as usize].last = source;
                 break next;
             }
             if self.precedes(source, at, next) {
@@ -254,14 +254,17 @@ impl Calendar {
             before = next;
         };
         self.entries[before as usize].next = source;
-        self.entries[source as usize] = CalendarEntry { due: at, next };
+        self.entries[source as usize] = CalendarEntry { due: at, next, last: NO_SOURCE };
     }
 
+    /// Makes `source`, if any, the first of a bucket's list that ends with `last`.
     #[inline(always)]
-    fn set_head(&mut self, slot: usize, source: u32) {
+    fn set_head(&mut self, slot: usize, source: u32, last: u32) {
         self.heads[slot] = source;
         if source == NO_SOURCE {
             self.used.clear(slot);
+        } else {
+            self.entries[source as usize].last = last;
         }
     }
 

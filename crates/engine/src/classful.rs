@@ -4,7 +4,7 @@ mod failure;
 mod plain;
 
 use crate::class_queue::ClassQueue;
-use crate::classifier::{Assignment, Classifier};
+use crate::classifier::Assignment;
 use crate::queue::{QueueDecision, SizeAndMarks, WaitingPacket};
 use trunkline_packet::{Cause, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, QueueBacklog};
@@ -62,10 +62,10 @@ pub enum NextTransmission {
     Rest,
 }
 
-/// Classifier, classes and scheduler of a port.
+/// Classes and scheduler of a port.
 ///
-/// In the order of its cache lines: fields that every packet reads; the scheduler; fields that are seldom
-/// needed.
+/// In the order of its cache lines: what a packet of plain classes under DRR reads; the rest of the scheduler,
+/// and what is seldom needed.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct ClassfulPort {
@@ -73,6 +73,9 @@ pub struct ClassfulPort {
     pub in_service: Option<InService>,
     /// Packets waiting in all classes.
     waiting: u32,
+    /// Classes by index.
+    pub classes: Box<[ClassQueue]>,
+    scheduler: Sched,
     /// Class of the last packet that found the transmitter at rest.
     joined: u16,
     /// Whether the end of the transmission has an event, or that of a wait.
@@ -86,11 +89,6 @@ pub struct ClassfulPort {
     pub may_lag: bool,
     /// Whether, in addition, its classes drop at the tail alone and its scheduler forgets.
     plain: bool,
-    /// Classes by index.
-    pub classes: Box<[ClassQueue]>,
-    /// Classifier of packets into classes.
-    pub classifier: Classifier,
-    scheduler: Sched,
     /// Packets dropped from a queue and not yet reported to the network.
     pub discarded: Vec<DiscardedPacket>,
     /// The scheduler before its first packet: a port that fails starts from it again.
@@ -100,7 +98,7 @@ pub struct ClassfulPort {
 impl ClassfulPort {
     /// An idle port.
     #[must_use]
-    pub fn new(classifier: Classifier, mut classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
+    pub fn new(mut classes: Vec<ClassQueue>, scheduler: Sched) -> Self {
         let at_rest = scheduler.clone();
         let forgets = scheduler.is_stateless_when_empty();
         let may_lag = scheduler.never_waits() && classes.iter().all(|class| !class.judges_heads());
@@ -113,7 +111,6 @@ impl ClassfulPort {
             waiting: 0,
             timed: false,
             reports_departures: false,
-            classifier,
             classes: classes.into(),
             scheduler,
             at_rest,

@@ -154,7 +154,7 @@ impl<O: Observer> Hosts<O> {
         self.receivers[agent as usize].marks().map_or(0, |marks| marks << flag::ACE_SHIFT)
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_ack(&mut self, node: u32, id: PacketId, agent: u32) {
         if self.plane.arena.keeps_details() {
             let receiver = &self.receivers[agent as usize];

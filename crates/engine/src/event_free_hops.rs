@@ -94,7 +94,7 @@ impl AnyDataPlane {
         }
         let mut fed_by = paths.fed_by;
         for (index, link) in self.ports.links.iter().enumerate() {
-            if !link.plain || self.ports.near_ends[index].is_some() {
+            if !link.is_plain_fifo() || link.has_near_end {
                 fed_by[index] = MANY_FEEDERS;
             }
         }

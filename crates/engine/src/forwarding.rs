@@ -3,7 +3,7 @@
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::{DropKey, MarkKey};
 use crate::data_plane::{DataPlane, NextStep, PacketNotice};
-use crate::link::{Departure, OnwardHop, Port};
+use crate::link::{Departure, OnwardHop, Port, PortKind};
 use crate::mpls::NextHop;
 use crate::observer::{Event, Observer};
 use crate::queue::{QueueDecision, SizeAndMarks};
@@ -272,7 +272,7 @@ impl<O: Observer> DataPlane<O> {
         if link.is_bare() {
             return self.output_to_plain_port(index, id);
         }
-        if link.onward == OnwardHop::CatchesUp && link.has_plain_classes {
+        if link.onward == OnwardHop::CatchesUp && link.kind == PortKind::PlainClasses {
             return self.output_to_plain_classes(index, row, column, id);
         }
         self.output_to_full_port(index, row, column, id);
@@ -295,8 +295,8 @@ impl<O: Observer> DataPlane<O> {
                 self.clock.schedule_transmitter(index, until);
             }
         }
+        let place = link.classify(packet, row, column);
         let Port::Classful(port) = &mut link.port else { return };
-        let place = port.classifier.assign_as(packet, row, column);
         let size = SizeAndMarks::new(size + link.header, place.precedence, false);
         let rests = port.in_service.is_none();
         if !port.offer_plain(now, id, size, place.class) {
@@ -371,19 +371,15 @@ impl<O: Observer> DataPlane<O> {
         if link.has_near_end {
             near_end = self.ports.near_ends[index as usize].as_deref_mut();
         }
-        let mut place = Assignment::default();
         if let Some(near_end) = &mut near_end {
             if let Some(conditioner) = &mut near_end.conditioner {
                 if let Some(cause) = conditioner.condition(self.clock.now, packet) {
                     let node = self.ports.from[index as usize];
-                    let place = Assignment::outside(place.precedence);
-                    return self.drop_packet(id, cause, Some(index), node, place);
+                    return self.drop_packet(id, cause, Some(index), node, Assignment::outside(0));
                 }
             }
-            if let Some(classifier) = &near_end.classifier {
-                place = classifier.assign_as(packet, row, column);
-            }
         }
+        let place = link.classify(packet, row, column);
         let size = packet.labelled_bytes();
         if size > link.mtu {
             return self.drop_before_port(id, index);
@@ -404,7 +400,6 @@ impl<O: Observer> DataPlane<O> {
         }
         let (mut starts, mut passes) = (None, false);
         let offer = if let Port::Classful(port) = &mut link.port {
-            place = port.classifier.assign_as(packet, row, column);
             passes = port.pass(id, bytes, place);
             match passes {
                 true => QueueDecision::Queued { mark: false },

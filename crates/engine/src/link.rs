@@ -14,11 +14,13 @@ mod plain;
 pub use failure::LostPacket;
 
 use crate::classful::ClassfulPort;
+use crate::classifier::{Assignment, Classifier};
 use crate::conditioner::Conditioner;
 use crate::network::Scripted;
 use crate::queue::{QueueCounters, QueueDecision, QueueGate, SizeAndMarks};
 use crate::ring::Ring;
 use crate::time_integral::TimeIntegral;
+use std::sync::Arc;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, QueueBacklog};
 use trunkline_units::{RandomStream, Span, Time, TransmissionClock, NEVER};
@@ -72,7 +74,7 @@ pub struct FifoQueue {
 #[derive(Clone, Debug)]
 pub enum Port {
     /// One queue in order of arrival.
-    Fifo(FifoQueue),
+    Fifo(Box<FifoQueue>),
     /// Classes and a scheduler.
     Classful(Box<ClassfulPort>),
 }
@@ -88,6 +90,17 @@ pub enum OnwardHop {
     EventFree,
     /// Each has an event when it reaches the far end, and the port makes the choices due by then.
     CatchesUp,
+}
+
+/// The short ways through common ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortKind {
+    /// Any port: the long way.
+    Full,
+    /// A FIFO where only a full queue, counted in packets, drops (`plain.rs`).
+    PlainFifo,
+    /// Plain classes (`classful/plain.rs`), and nothing else at the near end.
+    PlainClasses,
 }
 
 /// Random loss, ingress conditioning and processing.
@@ -125,46 +138,47 @@ impl FarEnd {
 
 /// A link.
 ///
-/// In the order of its cache lines: fields read by an arrival; fields read in addition by an offer to a
-/// FIFO; its counters; and fields that are seldom needed.
+/// In the order of its cache lines: fields read by an arrival; fields read in addition by an offer;
+/// counters of a FIFO; and fields that are seldom needed.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
     /// From acceptance (FIFO) or departure (classful) to arrival.
     pub wire: Ring<Departure>,
-    /// Departures of a FIFO from this number on are still in the port (waiting or being sent).
-    in_port: u32,
-    /// Node at the far end.
-    pub to: u32,
+    /// The port that feeds the wire.
+    pub port: Port,
     /// Propagation delay.
     pub delay: Span,
     /// When a FIFO's last departure leaves the transmitter free. Of a port with classes, the end of its
     /// transmission, if that has no event; else [`NEVER`].
     pub free_at: Time,
+    /// Node at the far end.
+    pub to: u32,
+    /// Short way through the port.
+    pub kind: PortKind,
+    /// The next hop of a packet that a FIFO has accepted.
+    pub onward: OnwardHop,
+    /// Whether anything but the port is at the near end.
+    pub has_near_end: bool,
+    /// Whether anything but the node is at the far end.
+    pub has_far_end: bool,
     /// Link-layer bytes per packet.
     pub header: u32,
     /// Largest packet with its labels.
     pub mtu: u32,
-    /// Whether anything but the port is at the near end.
-    pub has_near_end: bool,
-    /// Whether only a full queue, counted in packets, drops here: a drop-tail FIFO.
-    pub plain: bool,
-    /// The next hop of a packet that a FIFO has accepted.
-    pub onward: OnwardHop,
-    /// Whether its port marks labelled packets too (RFC 5129).
-    pub marks_labelled: bool,
-    /// Whether anything but the node is at the far end.
-    pub has_far_end: bool,
-    /// Whether the port has plain classes (`classful/plain.rs`), and nothing else is at the near end.
-    pub has_plain_classes: bool,
+    /// Departures of a FIFO from this number on are still in the port (waiting or being sent).
+    in_port: u32,
     /// Entries of the wire before this one were forwarded ahead of time ([`OnwardHop::EventFree`]).
     pub forwarded: u32,
     /// Transmission times.
     pub serializer: TransmissionClock,
-    /// Packets that fit in a plain port, the one in service included.
+    /// Finds the class of a packet, or its drop precedence in a FIFO; ports that are alike share it. None:
+    /// all packets are alike.
+    pub classifier: Option<Arc<Classifier>>,
+    /// Packets that fit in a plain FIFO, the one in service included.
     capacity: u32,
-    /// Classes of packets, for classful ports.
-    pub port: Port,
+    /// Whether its port marks labelled packets too (RFC 5129).
+    pub marks_labelled: bool,
     /// Counters of a FIFO's queue.
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns], for the mean queue.
@@ -220,12 +234,12 @@ impl Link {
             free_at: if matches!(port, Port::Classful(_)) { NEVER } else { 0 },
             header,
             mtu,
-            has_near_end: false,
-            plain: capacity.is_some(),
+            kind: if capacity.is_some() { PortKind::PlainFifo } else { PortKind::Full },
             onward: OnwardHop::Arrives,
-            marks_labelled: false,
+            has_near_end: false,
             has_far_end: far_end.is_some(),
-            has_plain_classes: false,
+            classifier: None,
+            marks_labelled: false,
             forwarded: 0,
             serializer,
             capacity: capacity.unwrap_or(0),
@@ -233,6 +247,16 @@ impl Link {
             counters: QueueCounters::default(),
             area: TimeIntegral::default(),
             far_end,
+        }
+    }
+
+    /// Class and drop precedence of a packet that an NHLFE with this `row` forwarded.
+    #[inline(always)]
+    #[must_use]
+    pub fn classify(&self, packet: &Packet, row: u16, column: u8) -> Assignment {
+        match &self.classifier {
+            Some(classifier) => classifier.assign_as(packet, row, column),
+            None => Assignment::default(),
         }
     }
 
@@ -277,7 +301,7 @@ impl Link {
         precedence: u8,
         can_mark: bool,
     ) -> QueueDecision {
-        if self.plain {
+        if self.is_plain_fifo() {
             return self.offer_plain(now, packet, bytes, precedence);
         }
         self.drain(now);
@@ -325,7 +349,7 @@ impl Link {
     /// a departure precedes an arrival.
     #[inline]
     pub fn drain(&mut self, now: Time) {
-        if self.plain {
+        if self.is_plain_fifo() {
             return self.drain_plain(now);
         }
         let fifo = match &mut self.port {
@@ -355,7 +379,7 @@ impl Link {
         match &self.port {
             Port::Fifo(fifo) => QueueBacklog {
                 packets: self.wire.tail().wrapping_sub(self.in_port),
-                bytes: match self.plain {
+                bytes: match self.is_plain_fifo() {
                     true => self.undeparted().map(|it| u64::from(it.bytes())).sum(),
                     false => fifo.bytes_in_port,
                 },

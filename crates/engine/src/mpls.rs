@@ -214,7 +214,7 @@ impl Tables {
         if entry.pushes == 1 && entry.unmark == 0 {
             // The label changes, TC stays, TTL decreases by one (RFC 3443 section 3).
             let tc = top.tc() & entry.keep;
-            packet.labels.replace_top(StackEntry::new(entry.push[0], tc, ttl));
+            packet.labels.replace_top(StackEntry::new(entry.label(0), tc, ttl));
         } else if entry.pushes == 0 && entry.pops_alone {
             packet.labels.pop();
             reveal_ttl(packet, ttl, entry.ttl);
@@ -280,7 +280,7 @@ impl Tables {
             packet.labels.pop();
             return entry.hop(reveal_ttl(packet, ttl, entry.ttl));
         }
-        packet.labels.replace_top(StackEntry::new(entry.push[0], top.tc() & entry.keep, ttl));
+        packet.labels.replace_top(StackEntry::new(entry.label(0), top.tc() & entry.keep, ttl));
         entry.push_more(packet, 1, packet.dscp, &self.diffserv)?;
         entry.hop(true)
     }

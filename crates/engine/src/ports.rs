@@ -1,7 +1,6 @@
 //! The ports of a network with their links, by index of the link.
 
 use crate::account::Accounts;
-use crate::classifier::Classifier;
 use crate::clock::Clock;
 use crate::conditioner::Conditioner;
 use crate::link::{Link, OnwardHop};
@@ -11,8 +10,6 @@ use trunkline_units::Time;
 /// Parts of a port that few ports have.
 #[derive(Debug)]
 pub(crate) struct NearEnd {
-    /// Separates the drop precedences of a FIFO.
-    pub classifier: Option<Classifier>,
     pub conditioner: Option<Conditioner>,
     pub accounts: Option<Accounts>,
 }

@@ -2,6 +2,7 @@
 
 mod rows;
 
+use crate::calendar::Calendar;
 use crate::conditioner::Conditioner;
 use crate::control::{self, ControlPlane};
 use crate::data_plane::AnyDataPlane;
@@ -54,6 +55,9 @@ impl<O: Observer> Simulation<O> {
         self.hosts.plane.check_little()?;
         let control = self.control.as_deref();
         control.map_or(Ok(()), ControlPlane::check).map_err(RunError::Conservation)?;
+        // No table needs the events and draws to come; the columns may have their memory.
+        self.hosts.plane.clock.calendar = Calendar::default();
+        self.hosts.streams = Vec::new();
         let mut tables = vec![
             self.hosts.flow_table(),
             self.hosts.delay_table(),

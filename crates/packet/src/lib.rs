@@ -129,15 +129,7 @@ impl Packet {
     #[inline(always)]
     #[must_use]
     pub fn labelled_bytes(&self) -> u32 {
-        // A stack mostly has one label: the others are counted apart.
-        let labels = if self.labels.is_empty() {
-            0
-        } else if self.labels.is_single() {
-            1
-        } else {
-            u32::from(self.labels.depth())
-        };
-        u32::from(self.ip_bytes) + 4 * labels
+        u32::from(self.ip_bytes) + self.labels.bytes()
     }
 
     /// Connection it belongs to, where its flow has many that come and go. The number is in a field that

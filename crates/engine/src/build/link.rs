@@ -1,9 +1,8 @@
 //! Links: the port, and the parts at both ends.
 
 use super::invalid;
-use super::port::{build_port, is_fifo};
+use super::port::build_port;
 use crate::account::Accounts;
-use crate::classifier::Classifier;
 use crate::conditioner::Conditioner;
 use crate::link::{FarEnd, Link};
 use crate::network::Network;
@@ -27,12 +26,6 @@ pub(super) fn build_link(
     Ok(built)
 }
 
-fn fifo_classifier(network: &Network, link: &crate::network::Link) -> Option<Classifier> {
-    let config = &network.ports[link.port as usize];
-    (is_fifo(config) && !config.classifier.rows.is_empty())
-        .then(|| Classifier::new(&config.classifier))
-}
-
 /// A conditioner with separate meters at one end of a link.
 fn build_conditioner(
     network: &Network,
@@ -54,10 +47,9 @@ pub(super) fn build_near_end(
 ) -> Result<Option<Box<NearEnd>>, RunError> {
     let element = format!("links[{}].conditioner", link.name);
     let conditioner = build_conditioner(network, link.conditioner, seed, &element)?;
-    let classifier = fifo_classifier(network, link);
     let accounts = link.account.then(Accounts::default);
-    let any = conditioner.is_some() || classifier.is_some() || accounts.is_some();
-    Ok(any.then(|| Box::new(NearEnd { classifier, conditioner, accounts })))
+    let any = conditioner.is_some() || accounts.is_some();
+    Ok(any.then(|| Box::new(NearEnd { conditioner, accounts })))
 }
 
 /// Number of a node's processor among those of the nodes that take time.

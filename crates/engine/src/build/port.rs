@@ -10,6 +10,7 @@ use crate::link::{FifoQueue, Port};
 use crate::network::{Class, PortConfig};
 use crate::queue::{QueueGate, QueueLimit};
 use crate::simulation::RunError;
+use std::sync::Arc;
 use trunkline_port::aqm::{Aqm, AqmConfig, DropTail, DualPi2, DualPi2Config};
 use trunkline_port::sched::{Sched, SchedulerConfig};
 use trunkline_units::RandomStream;
@@ -29,12 +30,12 @@ pub(super) fn build_port(
     flows: &[crate::network::Flow],
 ) -> Result<Port, RunError> {
     if is_fifo(config) {
-        return Ok(Port::Fifo(FifoQueue::new(build_gate(
+        return Ok(Port::Fifo(Box::new(FifoQueue::new(build_gate(
             &config.classes[0],
             rate,
             seed,
             element,
-        )?)));
+        )?))));
     }
     let classes = config
         .classes
@@ -44,8 +45,13 @@ pub(super) fn build_port(
     let scheduler = Sched::new(&config.scheduler, rate).map_err(|bad| {
         invalid(format!("{element}, port {}: {}: {}", config.name, bad.key, bad.why))
     })?;
-    let classifier = Classifier::new(&config.classifier);
-    Ok(Port::Classful(Box::new(ClassfulPort::new(classifier, classes, scheduler))))
+    Ok(Port::Classful(Box::new(ClassfulPort::new(classes, scheduler))))
+}
+
+/// The classifier of all ports with a configuration; none where all packets are alike.
+pub(super) fn build_classifier(config: &PortConfig) -> Option<Arc<Classifier>> {
+    let rows = &config.classifier.rows;
+    (!rows.is_empty()).then(|| Arc::new(Classifier::new(&config.classifier)))
 }
 
 fn build_class(

@@ -1,6 +1,6 @@
 //! Set of the slots of a wheel in use: a bit each, and a bit for each word of those that may have one.
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct OccupiedSlots {
     words: Vec<u64>,
     /// A word that is empty loses its bit when a search meets it: most are filled again before.

@@ -47,7 +47,7 @@ impl Link {
             before = departure.at;
             number = number.wrapping_add(1);
         }
-        if self.plain {
+        if self.is_plain_fifo() {
             self.area.sum -= forgone;
         }
         match &mut self.port {
@@ -79,10 +79,10 @@ impl Link {
 
     /// Takes a lost packet off the backlog that a FIFO's AQM sees.
     fn report_loss_to_aqm(&mut self, now: Time, bytes: u32, precedence: u8, queued: bool) {
-        let Port::Fifo(fifo) = &mut self.port else { return };
-        if self.plain {
+        if self.is_plain_fifo() {
             return;
         }
+        let Port::Fifo(fifo) = &mut self.port else { return };
         fifo.bytes_in_port -= u64::from(bytes);
         let packets = self.wire.len();
         if fifo.gate.counts_in_service() || queued {
@@ -109,11 +109,11 @@ mod tests {
     fn a_cut_separates_queued_packets_from_those_under_way_and_gives_back_their_waits() {
         let limit = QueueLimit { packets: 50, bytes: u64::MAX, counts_in_service: false };
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
-        let port = Port::Fifo(FifoQueue::new(QueueGate::new(
+        let port = Port::Fifo(Box::new(FifoQueue::new(QueueGate::new(
             limit,
             aqm,
             RandomStream::new(1, "l", "aqm"),
-        )));
+        ))));
         let rate = TransmissionClock::new(8_000_000);
         let mut link = Link::new(1, 1_500_000, rate, 0, 1500, None, port);
         for id in 0..5 {
@@ -138,7 +138,7 @@ mod tests {
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
         let gate = QueueGate::new(limit, aqm, RandomStream::new(1, "l", "aqm"));
         let rate = TransmissionClock::new(8_000_000);
-        let port = Port::Fifo(FifoQueue::new(gate));
+        let port = Port::Fifo(Box::new(FifoQueue::new(gate)));
         let mut link = Link::new(1, 1_500_000, rate, 0, 1500, None, port);
         for now in [0, 2_200_000] {
             for id in 0..6 {

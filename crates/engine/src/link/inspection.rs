@@ -56,20 +56,20 @@ impl Link {
 
     /// Brings the integral of waiting packets up to `now`, after `drain(now)`.
     pub fn close_area(&mut self, now: Time) {
-        if self.is_fifo() && !self.plain {
+        if self.is_fifo() && !self.is_plain_fifo() {
             self.area.add(self.waiting().packets, now);
         }
     }
 
     /// Begins the integral of waiting packets at `now`, after `drain(now)` and `close_area(now)`.
     pub fn restart_area(&mut self, now: Time) {
-        self.area.sum = if self.plain { self.waits_to_come(now) } else { 0 };
+        self.area.sum = if self.is_plain_fifo() { self.waits_to_come(now) } else { 0 };
     }
 
     /// The integral of waiting packets up to the end of the run, after `drain(now)`.
     pub fn end_area(&mut self, now: Time) {
         self.close_area(now);
-        if self.plain {
+        if self.is_plain_fifo() {
             self.area.sum += self.counters.wait - self.waits_to_come(now);
         }
     }

@@ -1,6 +1,6 @@
 //! A port with classes whose transmissions end without an event.
 
-use super::{Departure, Link, Port};
+use super::{Departure, Link, Port, PortKind};
 use crate::classful::NextTransmission;
 use trunkline_units::{Time, NEVER};
 
@@ -10,7 +10,9 @@ impl Link {
         let Port::Classful(port) = &self.port else { return };
         if port.may_lag {
             self.onward = super::OnwardHop::CatchesUp;
-            self.has_plain_classes = port.is_plain() && !self.has_near_end;
+            if port.is_plain() && !self.has_near_end {
+                self.kind = PortKind::PlainClasses;
+            }
         }
     }
 
@@ -27,7 +29,8 @@ impl Link {
     #[inline(always)]
     pub fn catch_up(&mut self, now: Time, untimed_before: Time, ends: &mut u64) -> Option<Time> {
         let Port::Classful(port) = &mut self.port else { return None };
-        if !port.is_plain() {
+        // The kind lies in a line that is read anyway.
+        if self.kind != PortKind::PlainClasses && !port.is_plain() {
             return self.catch_up_with_aqm(now, untimed_before, ends);
         }
         if !port.holds_any() {

@@ -5,7 +5,7 @@
 //! is the sum of the waits, less those that are still due: it is computed where the time of measurement
 //! begins and ends.
 
-use super::{Departure, Link};
+use super::{Departure, Link, PortKind};
 use crate::queue::QueueDecision;
 use trunkline_packet::{Cause, PacketId};
 use trunkline_units::Time;
@@ -15,7 +15,14 @@ impl Link {
     #[inline(always)]
     #[must_use]
     pub fn is_bare(&self) -> bool {
-        self.plain && !self.has_near_end
+        self.kind == PortKind::PlainFifo && !self.has_near_end
+    }
+
+    /// Whether the port is a plain FIFO, whatever else is at the near end.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_plain_fifo(&self) -> bool {
+        self.kind == PortKind::PlainFifo
     }
 
     /// The packet put on the wire last.
@@ -113,11 +120,11 @@ mod tests {
     fn link(packets: u32, counts_in_service: bool, bytes: u64) -> Link {
         let limit = QueueLimit { packets, bytes, counts_in_service };
         let aqm = Aqm::new(&AqmConfig::DropTail(DropTailConfig {}), 8_000_000).expect("drop-tail");
-        let port = Port::Fifo(FifoQueue::new(QueueGate::new(
+        let port = Port::Fifo(Box::new(FifoQueue::new(QueueGate::new(
             limit,
             aqm,
             RandomStream::new(1, "l", "aqm"),
-        )));
+        ))));
         Link::new(1, 700, TransmissionClock::new(7_000_000_000), 0, 1500, None, port)
     }
 
@@ -137,7 +144,7 @@ mod tests {
         ) {
             let mut seldom = link(packets, counts_in_service, u64::MAX);
             let mut always = link(packets, counts_in_service, u64::MAX - 1);
-            prop_assert!(seldom.plain && !always.plain);
+            prop_assert!(seldom.is_plain_fifo() && !always.is_plain_fifo());
             let mut now = 0;
             for (number, (pause, bytes, kind)) in (0..).zip(steps) {
                 now += pause;

@@ -12,6 +12,12 @@ const PAGE: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub(super) struct LabelMap {
     direct: Vec<u32>,
+    others: Option<Box<LabelPages>>,
+}
+
+/// Where each page begins among the entries, and the entries.
+#[derive(Clone, Debug, Default)]
+struct LabelPages {
     pages: Vec<u32>,
     entries: Vec<u32>,
 }
@@ -26,15 +32,16 @@ impl LabelMap {
             self.direct[label] = nhlfe;
             return;
         }
+        let LabelPages { pages, entries } = &mut **self.others.get_or_insert_with(Default::default);
         let page = label / PAGE;
-        if page >= self.pages.len() {
-            self.pages.resize(page + 1, NO_ENTRY);
+        if page >= pages.len() {
+            pages.resize(page + 1, NO_ENTRY);
         }
-        if self.pages[page] == NO_ENTRY {
-            self.pages[page] = self.entries.len() as u32;
-            self.entries.resize(self.entries.len() + PAGE, NO_ENTRY);
+        if pages[page] == NO_ENTRY {
+            pages[page] = entries.len() as u32;
+            entries.resize(entries.len() + PAGE, NO_ENTRY);
         }
-        self.entries[self.pages[page] as usize + label % PAGE] = nhlfe;
+        entries[pages[page] as usize + label % PAGE] = nhlfe;
     }
 
     /// The entry of a label, or [`NO_ENTRY`].
@@ -48,8 +55,9 @@ impl LabelMap {
 
     #[inline(never)]
     fn get_from_page(&self, label: u32) -> u32 {
-        match self.pages.get(label as usize / PAGE) {
-            Some(&page) if page != NO_ENTRY => self.entries[page as usize + label as usize % PAGE],
+        let Some(LabelPages { pages, entries }) = self.others.as_deref() else { return NO_ENTRY };
+        match pages.get(label as usize / PAGE) {
+            Some(&page) if page != NO_ENTRY => entries[page as usize + label as usize % PAGE],
             _ => NO_ENTRY,
         }
     }

@@ -29,9 +29,17 @@ pub enum NextHop {
     Bridge(u32),
 }
 
-/// A cache line, so that no entry lies on two.
+/// A label that an entry puts on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PushedLabel {
+    label: u32,
+    /// Its marking: index + 1; 0 = none.
+    mark: u16,
+}
+
+/// Half a cache line, so that no entry lies on two.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(align(32))]
 pub(super) struct NhlfeRow {
     pub(super) link: u32,
     pub(super) pop: bool,
@@ -42,9 +50,10 @@ pub(super) struct NhlfeRow {
     pub(super) entropy: bool,
     pub(super) row: u16,
     pub(super) path: u32,
-    pub(super) push: [u32; trunkline_packet::MAX_DEPTH],
-    /// Marking of each pushed label, and of the popped one: index + 1; 0 = none.
-    pub(super) mark: [u16; trunkline_packet::MAX_DEPTH],
+    /// The first label that it puts on, and the others; those from `pushes` on are unused.
+    first: PushedLabel,
+    others: Option<Box<[PushedLabel; trunkline_packet::MAX_DEPTH - 1]>>,
+    /// Marking of the popped label: index + 1; 0 = none.
     pub(super) unmark: u16,
     /// Whether a pop by it changes nothing but the TTL of what it reveals.
     pub(super) pops_alone: bool,
@@ -53,13 +62,12 @@ pub(super) struct NhlfeRow {
 impl NhlfeRow {
     /// `plain`: the marking of labels that have none of their own, a number of `markings`.
     pub(super) fn new(config: &network::Nhlfe, plain: u16, markings: &[TcMarking]) -> Self {
-        let mut push = [0; trunkline_packet::MAX_DEPTH];
-        push[..config.push.len()].copy_from_slice(&config.push);
         let index = |diffserv: Option<u32>| diffserv.map_or(plain, |index| index as u16 + 1);
-        let mut mark = [plain; trunkline_packet::MAX_DEPTH];
-        for (mark, &diffserv) in mark.iter_mut().zip(&config.push_diffserv) {
-            *mark = index(diffserv);
-        }
+        let pushed = |place: usize| PushedLabel {
+            label: config.push.get(place).copied().unwrap_or(0),
+            mark: index(config.push_diffserv.get(place).copied().flatten()),
+        };
+        let several = config.push.len().max(config.push_diffserv.len()) > 1;
         let unmark = if config.push.is_empty() || config.pop_diffserv.is_some() {
             index(config.pop_diffserv)
         } else {
@@ -74,12 +82,38 @@ impl NhlfeRow {
             entropy: config.entropy,
             row: config.row.unwrap_or(NO_ROW),
             path: config.path,
-            push,
-            mark,
+            first: pushed(0),
+            others: several.then(|| Box::new(std::array::from_fn(|place| pushed(place + 1)))),
             unmark,
             pops_alone: unmark == 0
                 || markings[usize::from(unmark) - 1].leaves_what_a_pop_reveals(),
         }
+    }
+
+    /// A label that it puts on, the one nearest the bottom first.
+    #[inline(always)]
+    pub(super) fn label(&self, place: usize) -> u32 {
+        self.pushed(place).label
+    }
+
+    #[inline(always)]
+    fn pushed(&self, place: usize) -> PushedLabel {
+        match (place, &self.others) {
+            (1.., Some(others)) => others[place - 1],
+            _ => self.first,
+        }
+    }
+
+    /// Changes a label that it puts on; a new one has the marking `plain`.
+    pub(super) fn set_label(&mut self, place: usize, label: u32, plain: u16) {
+        if place == 0 {
+            self.first.label = label;
+            return;
+        }
+        let none = PushedLabel { label: 0, mark: plain };
+        self.others.get_or_insert_with(|| Box::new([none; trunkline_packet::MAX_DEPTH - 1]))
+            [place - 1]
+            .label = label;
     }
 
     #[inline(always)]
@@ -114,12 +148,12 @@ impl NhlfeRow {
             1 => {}
             _ => return self.push_more(packet, 0, dscp, markings),
         }
-        let tc = match self.mark[0] {
+        let tc = match self.first.mark {
             0 => dscp >> 3,
             mark => markings[usize::from(mark) - 1].tc_of_header(packet, dscp),
         };
         let ttl = if self.ttl == network::Ttl::Uniform { packet.ttl } else { PIPE_TTL };
-        packet.labels.start(StackEntry::new(self.push[0], tc, ttl));
+        packet.labels.start(StackEntry::new(self.first.label, tc, ttl));
         Ok(())
     }
 
@@ -131,7 +165,7 @@ impl NhlfeRow {
         markings: &[TcMarking],
     ) -> Result<(), Cause> {
         if self.pushes == 1 {
-            return self.push_one(packet, self.push[0], self.mark[0], dscp, markings);
+            return self.push_one(packet, self.first, dscp, markings);
         }
         self.push_more(packet, 0, dscp, markings)
     }
@@ -146,9 +180,8 @@ impl NhlfeRow {
         dscp: u8,
         markings: &[TcMarking],
     ) -> Result<(), Cause> {
-        let pushed = from..usize::from(self.pushes);
-        for (&label, &mark) in self.push[pushed.clone()].iter().zip(&self.mark[pushed]) {
-            self.push_one(packet, label, mark, dscp, markings)?;
+        for place in from..usize::from(self.pushes) {
+            self.push_one(packet, self.pushed(place), dscp, markings)?;
         }
         Ok(())
     }
@@ -157,8 +190,7 @@ impl NhlfeRow {
     fn push_one(
         &self,
         packet: &mut Packet,
-        label: u32,
-        mark: u16,
+        PushedLabel { label, mark }: PushedLabel,
         dscp: u8,
         markings: &[TcMarking],
     ) -> Result<(), Cause> {

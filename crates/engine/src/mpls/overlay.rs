@@ -121,7 +121,8 @@ impl Tables {
             Some(EntryOverlay::Via { label, link }) => {
                 changed.link = link;
                 changed.row = crate::classifier::NO_ROW;
-                changed.push[usize::from(changed.pushes).saturating_sub(1)] = label;
+                let top = usize::from(changed.pushes).saturating_sub(1);
+                changed.set_label(top, label, self.plain);
                 changed.pushes = changed.pushes.max(1);
             }
             Some(EntryOverlay::Open | EntryOverlay::As(_) | EntryOverlay::Around { .. }) => {

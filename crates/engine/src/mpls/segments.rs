@@ -48,7 +48,7 @@ fn follow_route(
     plain: u16,
 ) {
     let top = usize::from(entry.pushes);
-    let labelled = top > 0 && entry.push[top - 1] == segment.label;
+    let labelled = top > 0 && entry.label(top - 1) == segment.label;
     let Some((link, to)) = route else {
         entry.link = UNREACHABLE;
         return;
@@ -59,7 +59,7 @@ fn follow_route(
     if to == segment.destination && labelled {
         entry.pushes -= 1;
     } else if to != segment.destination && !labelled {
-        entry.push[top] = segment.label;
+        entry.set_label(top, segment.label, plain);
         entry.pushes += 1;
     }
     if entry.pop {

@@ -18,7 +18,21 @@ use trunkline_units::{Time, NEVER};
 type PortRow = (usize, usize, QueueCounters, i128, (u64, u64));
 
 impl<O: Observer> Hosts<O> {
-    pub(super) fn flow_table(&self) -> Table {
+    /// Counts and delays of each flow. The agents are gone after it, as no other table needs them: the columns
+    /// of delays may have their memory.
+    pub(super) fn flow_table(&mut self) -> Table {
+        let table = self.list_flow_counts();
+        let finished: Vec<i64> = (0..self.flows.len()).map(|flow| self.finished(flow)).collect();
+        (self.senders, self.receivers) = (Vec::new(), Vec::new());
+        let delays: Vec<&DelayStatistics> = self.plane.measured.delays.iter().collect();
+        delay_columns::add_delay_columns(table, &delays, &self.plane.measured.pool)
+            .ints("reordered", self.plane.measured.delays.iter().map(|d| d.reordered as i64))
+            .ints("start_ns", self.flows.iter().map(|plan| plan.start as i64))
+            .ints("finished_ns", finished.into_iter())
+    }
+
+    /// The columns of counts.
+    fn list_flow_counts(&self) -> Table {
         let flows = 0..self.flows.len();
         let before = |flow| self.plane.measured.at_warm_up.flow(flow);
         let column = |field: fn(&Totals) -> u64| {
@@ -33,8 +47,7 @@ impl<O: Observer> Hosts<O> {
         };
         let goodput =
             flows.clone().map(|flow| (self.goodput_bytes(flow) - before(flow).goodput) as i64);
-        let delays: Vec<&DelayStatistics> = self.plane.measured.delays.iter().collect();
-        let table = Table::new("flows")
+        Table::new("flows")
             .ints("flow", 0..self.flows.len() as i64)
             .ints("packets_sent", column(|t| t.sent_packets))
             .ints("bytes_sent", column(|t| t.sent_bytes))
@@ -52,11 +65,7 @@ impl<O: Observer> Hosts<O> {
                 "packets_ce",
                 flows.clone().map(|flow| self.plane.measured.marks.received(flow as u32) as i64),
             )
-            .ints("packets_timed", self.plane.measured.delays.iter().map(|d| d.count as i64));
-        delay_columns::add_delay_columns(table, &delays, &self.plane.measured.pool)
-            .ints("reordered", self.plane.measured.delays.iter().map(|d| d.reordered as i64))
-            .ints("start_ns", self.flows.iter().map(|plan| plan.start as i64))
-            .ints("finished_ns", (0..self.flows.len()).map(|flow| self.finished(flow)))
+            .ints("packets_timed", self.plane.measured.delays.iter().map(|d| d.count as i64))
     }
 
     /// Delays of each flow as a histogram: buckets that hold a packet.

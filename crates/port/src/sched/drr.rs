@@ -55,17 +55,16 @@ impl Drr {
     pub fn new(shares: &[DrrShare]) -> Result<Self, InvalidParameter> {
         let class = |quantum| DrrClass { quantum, deficit: 0, next: NONE };
         let classes = quanta(shares)?.into_iter().map(class).collect();
-        Ok(Self { classes, first: NONE, last: NONE, visited: false })
+        Ok(Self { classes, first: NONE, last: 0, visited: false })
     }
 
     #[inline(always)]
     fn push_last(&mut self, class: u16) {
-        if self.first == NONE {
-            self.first = class;
-        } else {
-            self.classes[usize::from(self.last)].next = class;
-        }
+        // Selections, as the branches are hard to predict. Of an empty list the last class is one that has
+        // left, and what follows it makes no difference.
+        self.classes[usize::from(self.last)].next = class;
         self.classes[usize::from(class)].next = NONE;
+        self.first = if self.first == NONE { class } else { self.first };
         self.last = class;
     }
 
@@ -97,14 +96,13 @@ impl Drr {
         &mut self,
         mut take: impl FnMut(u16, u64) -> Option<(u32, bool, T)>,
     ) -> Option<(u16, T)> {
-        let (number, (now_empty, taken)) = self.visit(|number, class| {
+        let (number, (next, taken)) = self.visit(|number, class| {
             let (bytes, now_empty, taken) = take(number, class.deficit)?;
             class.deficit = if now_empty { 0 } else { class.deficit - u64::from(bytes) };
-            Some((now_empty, taken))
+            Some((if now_empty { class.next } else { number }, taken))
         })?;
-        if now_empty {
-            self.pop_first();
-        }
+        self.first = next;
+        self.visited = next == number;
         Some((number, taken))
     }
 

@@ -101,8 +101,9 @@ macro_rules! schedulers {
             }
         }
 
-        /// Any scheduler, dispatched by one match.
+        /// Any scheduler, dispatched by one match. The tag comes first, next to the state of a small one.
         #[derive(Clone, Debug)]
+        #[repr(u8)]
         pub enum Sched { $($(#[$doc])* $variant($discipline)),+ }
 
         impl Sched {
