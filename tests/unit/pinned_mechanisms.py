@@ -297,13 +297,15 @@ def list_labels() -> dict[str, str]:
         "entropy": "routing: {ecmp: entropy}",
         "flow": "routing: {ecmp: flow}",
         "repair": f"protections: {{x: {{path: p, kind: ti-lfa, backup: auto, {detection}}}}}",
+        "repairs": "protections: {x: {path: [p, q], kind: ti-lfa, backup: auto}}",
+        "repair of nodes": "protections: {x: {path: p, kind: ti-lfa, backup: auto, protect: node}}",
         "end to end": "protections: {x: {path: p, kind: backup, backup: around}}",
         "OSPF": "routing: {ospf: {hello: 100 ms}}",
     }.items():
-        paths = "paths:\n  p: {from: S, segments: [B, T]}\n  around: {route: [S, C, D, T]}"
-        found[f"segments, {name}"] = write_mesh(
-            f"{paths}\ntrunks: {{t: {{path: p, flows: [f, g]}}}}\n{more}\n"
-        )
+        paths = "paths:\n  p: {from: S, segments: [B, T]}\n  around: {route: [S, C, D, T]}\n"
+        paths += "  q: {from: A, segments: [B, T, D]}"
+        trunks = "trunks: {t: {path: p, flows: [f, g]}, u: {path: q, flows: h}}"
+        found[f"segments, {name}"] = write_mesh(f"{paths}\n{trunks}\n{more}\n")
     return found
 
 
@@ -572,6 +574,13 @@ def list_placements() -> dict[str, str]:
         "all": "include_all: gold",
     }
     for (name, words), kind in product(constraints.items(), ("link", "node", "risk")):
+        found[f"{name}, {kind}, signalled"] = write_mesh(
+            "signalling: {kind: rsvp-te, retry: 300 ms, reoptimise: 300 ms}\n"
+            f"paths:\n  p: {{from: S, to: T, route: auto, bandwidth: 3 Mbit/s, {words}}}\n"
+            "  q: {from: S, to: T, route: auto, bandwidth: 3 Mbit/s, "
+            f"disjoint_from: {{p: {kind}}}}}\n"
+            "trunks: {p: {path: p, flows: f}, q: {path: q, flows: g}}\n"
+        )
         found[f"{name}, {kind}"] = write_mesh(
             "te: {unplaced: igp}\n"
             f"paths:\n  p: {{from: S, to: T, route: auto, bandwidth: 3 Mbit/s, {words}}}\n"

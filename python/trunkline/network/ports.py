@@ -43,7 +43,7 @@ class CompiledPorts:
 def compile_ports(scenario: ResolvedScenario) -> CompiledPorts:
     """Compile all port configurations that links use, in order of first use."""
     compiled = CompiledPorts()
-    port_index: dict[tuple[str | None, str, int], int] = {}
+    port_index: dict[tuple[str | None, str, int | None], int] = {}
     path_sets = _list_crossing_path_sets(scenario)
     for arc in scenario.arcs:
         name = arc.options.port
@@ -52,7 +52,7 @@ def compile_ports(scenario: ResolvedScenario) -> CompiledPorts:
         per_link = by_flow and has_path_rules(port.classify, scenario)
         rate = arc.options.rate or 0
         rate = resolve_rate(port.bandwidth, rate) or rate
-        key = (name, arc.name if per_link else "", rate if _has_relative_rates(port) else 0)
+        key = (name, arc.name if per_link else "", rate if _has_relative_rates(port) else None)
         if key not in port_index:
             port_index[key] = len(compiled.ports)
             rows = _make_rows(scenario, port)

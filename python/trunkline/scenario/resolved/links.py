@@ -52,9 +52,9 @@ def _find_ends(
             return None
     else:
         splits = [
-            (name[:position], name[position + 1 :])
+            (before, after)
             for position, each in enumerate(name)
-            if each == "-" and name[:position] and name[position + 1 :]
+            if each == "-" and (before := name[:position]) and (after := name[position + 1 :])
         ]
         valid_splits = [
             pair for pair in splits if pair[0] in scenario.nodes and pair[1] in scenario.nodes
