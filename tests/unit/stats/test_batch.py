@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from trunkline.stats import batch_means
+from trunkline.stats import batch_means, mean_interval
 from trunkline.stats.batch import compute_lag1_correlation, is_correlated
 
 
@@ -140,3 +140,17 @@ def test_fishman_1978_batches_begin_at_32_and_halve_to_8_and_leave_out_the_oldes
     assert describe([float(index) for index in range(8)]) == (8, 1, False, 3.5)
     with pytest.raises(ValueError, match="at least 8 values, not 7"):
         batch_means([float(index) for index in range(7)])
+
+
+def test_equal_weights_change_neither_mean_nor_interval() -> None:
+    draw = random.Random(4)
+    values = [draw.gauss(5, 1) for _ in range(64)]
+    plain = batch_means(values).interval
+    weighted = batch_means(values, weights=[3.0] * 64).interval
+    assert weighted.mean == pytest.approx(plain.mean)
+    assert weighted.half_width == pytest.approx(plain.half_width)
+    # Weights of 1 and 3: the linearised values are 3 + w (x - 3) / 2 about the mean of 3.
+    uneven = [value for pair in zip([0.0] * 16, [4.0] * 16, strict=True) for value in pair]
+    found = batch_means(uneven, weights=[1.0, 3.0] * 16).interval
+    by_hand = mean_interval([3 + 1 * (0 - 3) / 2, 3 + 3 * (4 - 3) / 2] * 16)
+    assert (found.mean, found.half_width) == pytest.approx((by_hand.mean, by_hand.half_width))

@@ -42,3 +42,13 @@ def test_the_interval_covers_the_quantile_at_least_95_times_in_100() -> None:
 def test_a_quantile_at_the_end_is_refused() -> None:
     with pytest.raises(ValueError, match="above 0 and below 1, not 1"):
         find_enclosing_ranks(10, 1.0)
+
+
+def test_below_the_least_value_there_is_no_end_of_an_interval() -> None:
+    """The least of 10 is above the 10th percentile with probability 0.9^10 = 0.35, that of 36 with
+    0.9^36 = 0.0225, which is below 2.5 %."""
+    assert find_enclosing_ranks(10, 0.1, 0.95) is None
+    assert find_enclosing_ranks(10, 0.9, 0.95) is None
+    ranks = find_enclosing_ranks(36, 0.1, 0.95)
+    assert ranks is not None
+    assert ranks[0] == 1

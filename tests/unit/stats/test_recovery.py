@@ -96,3 +96,6 @@ def test_a_step_with_just_the_share_asked_for_is_regained() -> None:
     # At 4 it is not below 4: it never fell.
     series["value"] = [6.0, 10.0, 4.0, 4.0, 8.0]
     assert regained_after(run, "f", 20, share=0.5, before_ns=20) == 0  # type: ignore[arg-type]
+    # The step that ends with the failure is one before it.
+    series["value"] = [12.0, 3.0, 8.0, 8.0, 8.0]
+    assert regained_after(run, "f", 20, share=0.5, before_ns=20) == 0  # type: ignore[arg-type]

@@ -46,6 +46,12 @@ def test_the_next_look_is_where_the_width_is_likely_to_do_but_at_most_twice_as_f
     assert plan_runs(Precision(4, False, "a", 0.01), 0.02, max_runs=3) == 4
 
 
+def test_the_next_look_is_at_least_a_run_further() -> None:
+    """A half width a thousandth too wide needs 0.2 % more runs: of 100 one."""
+    reached = Precision(100, False, "x", 1.001 * 0.02 / 1.02)
+    assert plan_runs(reached, 0.02, max_runs=1000) == 101
+
+
 def test_runs_that_would_do_without_controls_grow_with_the_square_of_the_width() -> None:
     """Lavenberg and Welch 1981: widths fall as one over the root of the number of runs."""
     values = [3.0, 5.0, 4.0, 8.0, 6.0, 9.0, 7.0, 11.0]
