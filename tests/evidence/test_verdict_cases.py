@@ -159,7 +159,7 @@ def test_k3_a_failure_that_loses_two_sizes_is_no_mix(runner: str) -> None:
     assert not any("several sizes" in note for note in verdict.notes)
 
 
-def test_k3_packets_before_the_first_loss_stay_exact_where_sizes_compete() -> None:
+def test_k3_packets_stay_compared_where_sizes_compete_and_no_tie_is_found() -> None:
     """Means of one seed decide nothing; a link 1 ms longer is no tie's doing."""
     text = COMPETING_SIZES
     verdicts = []
@@ -172,10 +172,11 @@ def test_k3_packets_before_the_first_loss_stay_exact_where_sizes_compete() -> No
         )
         runs = trace_simulator(network, 1), trace_simulator(other, 1)
         pair = make_seed_pair(network, *runs, "virtual")
-        assert pair.lasting_reason
+        assert pair.is_by_tie
         verdicts.append(judge_pairs([pair], (), (1,), "altered"))
     assert [found.outcome for found in verdicts] == ["agrees", "differs"]
-    assert ("call", "delay before the first loss, p50") in differing(verdicts[1])
+    assert verdicts[1].is_exact
+    assert ("call", "delay, each packet") in differing(verdicts[1])
 
 
 def test_k4_a_fast_policer_has_the_documented_margin_or_is_undecided() -> None:

@@ -25,6 +25,9 @@ SWITCH_MEASURE: Final = "first packet after"
 TIE_REASON: Final = "packets that come at the same time may have made the difference"
 POWER_REASON: Final = "more could have hidden than --within allows"
 SPREAD_REASON: Final = "the runs spread more than the margin"
+NO_TIE_REASON: Final = (
+    "packets differ one by one without a tie, but a port has a clock, whose ties are not known"
+)
 FEW_SEEDS_REASON: Final = f"fewer than {MIN_PAIRS} seeds of what differs by chance"
 
 DELIVERY_MEASURES: Final = (
@@ -87,6 +90,7 @@ class ComparisonRow:
     reason: str = ""  # Why it is undecided; empty if it is decided.
     # Known difference of the reference that explains this one; empty without.
     explanation: str = ""
+    tie: str = ""  # Tie for which means are compared in place of packets; empty for packets.
 
     @property
     def agrees(self) -> bool:
@@ -480,7 +484,7 @@ def _count_left_out(key: MeasureKey, pairs: Sequence[SeedPair]) -> int:
     """
     flow = find_flow_name(key)
     is_without_them = flow in pairs[0].left_out and key.measure != "out of order"
-    return 0 if is_without_them else max(sum(pair.left_out.values()) for pair in pairs)
+    return 0 if is_without_them else max(sum(map(len, pair.left_out.values())) for pair in pairs)
 
 
 def _compute_size_shift(key: MeasureKey, pairs: Sequence[SeedPair]) -> float:

@@ -6,11 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trunkline import _core
 from trunkline.engine.packet_engine import Job, ResultsDecoder
 from trunkline.linux import engine
+from trunkline.linux.judge.port_ties import (
+    NO_CLOSE_EVENTS,
+    CloseEvents,
+    Ints,
+    find_close_events,
+    find_decided_times,
+)
 from trunkline.linux.outcome.records import read_arrivals, read_segment_counts
 from trunkline.linux.plan.dry_run import run_raw_tables
 from trunkline.network.types import NetworkData
@@ -19,8 +25,6 @@ from trunkline.results import Results
 _SENT, _QUEUED, _DELIVERED, _DROPPED = map(
     _core.PACKET_EVENTS.index, ("sent", "queued", "delivered", "dropped")
 )
-
-Ints = NDArray[np.int64]
 
 SegmentCounts = Mapping[tuple[bool, int, int, int], int]
 """Counts of a TCP flow's segments by: acknowledgement without data, DSCP, ECN field, TTL."""
@@ -60,6 +64,10 @@ class EngineRun:
     # Segments of each TCP flow that arrived after the warm-up, by marks; without those of which the
     # engine does not give it.
     segments: dict[str, SegmentCounts] = field(default_factory=dict)
+    # Ties at ports and meters; none where there is TCP, or for an engine that does not give them.
+    close_events: CloseEvents = NO_CLOSE_EVENTS
+    # By when fate and delay of each datagram are certain, by flow and number [ns]; as those.
+    decided_ns: dict[str, Ints] = field(default_factory=dict)
 
 
 def trace_simulator(network: NetworkData, seed: int) -> EngineRun:
@@ -88,7 +96,18 @@ def trace_simulator(network: NetworkData, seed: int) -> EngineRun:
     if network["run"]["warmup_ns"]:
         moments = sorted({*moments, network["run"]["warmup_ns"]})
     gaps = _measure_moment_gaps(network, raw["packets"], names, flows, moments)
-    return EngineRun(results, flows, gaps, segments)
+    if has_tcp:
+        return EngineRun(results, flows, gaps, segments)
+    sent = {index: len(flows[name].sent_ns) for index, name in names.items()}
+    decided = find_decided_times(network, raw["packets"], sent)
+    return EngineRun(
+        results,
+        flows,
+        gaps,
+        segments,
+        find_close_events(network, raw["packets"]),
+        {names[index]: times for index, times in decided.items()},
+    )
 
 
 def _read_marks(

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trunkline import _core
-from trunkline.linux.judge.engine_run import EngineRun, FlowDatagrams, Ints, SegmentCounts
+from trunkline.linux.judge.engine_run import EngineRun, FlowDatagrams, SegmentCounts
+from trunkline.linux.judge.port_ties import Ints
 from trunkline.linux.judge.run_phases import RunPhase
 from trunkline.network.types import NetworkData
 from trunkline.results import Results, dscp

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trunkline.linux.judge import tolerance
-from trunkline.linux.judge.engine_run import FlowDatagrams, Ints
+from trunkline.linux.judge.engine_run import FlowDatagrams
+from trunkline.linux.judge.port_ties import Ints
 
 SeedDatagrams = tuple[FlowDatagrams, FlowDatagrams, Ints, Ints]
 """Packets that both engines delivered of a flow, and the numbers that each lost."""

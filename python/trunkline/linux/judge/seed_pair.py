@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 
 from trunkline.linux.judge import tolerance
-from trunkline.linux.judge.engine_run import EngineRun, Ints
+from trunkline.linux.judge.engine_run import EngineRun
 from trunkline.linux.judge.measures import (
     MeasureKey,
     MeasurementFrame,
@@ -18,6 +18,7 @@ from trunkline.linux.judge.measures import (
     measure_run,
 )
 from trunkline.linux.judge.per_packet import SeedDatagrams, find_lost_packets, leave_out_packets
+from trunkline.linux.judge.port_ties import Ints
 from trunkline.linux.judge.run_phases import find_phases
 from trunkline.linux.outcome.run_results import KNOWN_CAUSES
 from trunkline.linux.plan.next_links import find_next_links
@@ -48,13 +49,14 @@ class SeedPair:
     # Of each UDP flow what both delivered, and the numbers that each lost; empty where they are not
     # compared one by one. Without those that come too near to a failure or a switch.
     datagrams: dict[str, SeedDatagrams]
-    left_out: dict[str, int]  # How many of each flow come too near.
+    left_out: dict[str, Ints]  # Numbers of those of each flow that come too near.
     # Packets that the counts of a flow, a phase of it, a class or a link are a part of.
     own_counts: dict[str, float]
     # Time between two packets of a flow at the beginning of a phase [s].
     spacings: dict[str, float]
     sizes: frozenset[int]  # IP bytes of datagrams.
     lasting_reason: str  # See `explain_lasting_shift`.
+    is_by_tie: bool  # Whether only a tie makes that reason hold.
     packets_sent: int
     packets_inside: int  # Datagrams on their way when the simulator's run ends.
     # Packets sent before that time meet no packet that competed, so that no tie can have moved them
@@ -132,11 +134,11 @@ def make_seed_pair(
         machine,
         both_values,
         seed_datagrams,
-        {name: len(numbers) for name, numbers in left_out.items()},
+        left_out,
         own_counts,
         spacings,
         sizes,
-        explain_lasting_shift(network, simulator, machine),
+        *explain_lasting_shift(network, simulator, machine),
         sent,
         sent - ended,
         _find_first_competition(network, (simulator, reference)),
@@ -190,25 +192,21 @@ def is_exact(network: NetworkData, machine: ReferenceMachine, sizes: frozenset[i
 
 def explain_lasting_shift(
     network: NetworkData, simulator: EngineRun, machine: ReferenceMachine
-) -> str:
-    """Explain why a microsecond, or the time of a processor, may move all later packets; or empty.
+) -> tuple[str, bool]:
+    """Explain why a microsecond, or the time of a processor, may move all later packets.
 
     Where packets of several sizes compete for room or tokens, the one that is first takes what the
     next would have had. Where flows take turns, it decides whose turn is first until both have
     nothing left.
 
     machine: Machine of the reference.
+    Returns: The reason, empty without; whether it holds only where a tie is found.
     """
-    if _has_mixed_sizes(simulator):
-        return (
-            "packets of several sizes are lost or coloured in one place, and which of them comes "
-            "first decides for long after"
-        )
     if machine == "laboratory":
         return (
             "a port of a laboratory sends up to 0.1 ms at once, ahead of what comes meanwhile for "
             "another class"
-        )
+        ), False
     queues = [each["queue"] for port in network["ports"] for each in port["classes"]]
     has_changes = bool(network["run"]["warmup_ns"] or (network.get("recovery") or {}))
     is_contended = _has_competition(simulator) or any(
@@ -218,15 +216,22 @@ def explain_lasting_shift(
         return (
             "programs that change routes or count keep the processor of the reference from "
             "packets, which then come to a queue or a meter all at once"
-        )
+        ), False
     if machine == "emulated" and any(queue["aqm"]["kind"] in CLOCK_AQMS for queue in queues):
-        return "queues drop by the clock, and the processor of the reference takes time"
+        return "queues drop by the clock, and the processor of the reference takes time", False
     overflows = any(row["cause"] == "queue_full" for row in simulator.results.drops.rows())
     if overflows and any(queue["aqm"]["kind"] == "cobalt" for queue in queues):
-        return "queues of COBALT overflow, and then drop by chance as well"
+        return "queues of COBALT overflow, and then drop by chance as well", False
+    if _has_mixed_sizes(simulator):
+        return (
+            "packets of several sizes are lost or coloured in one place, and which of them comes "
+            "first decides for long after"
+        ), True
     if any(queue.get("flows") for queue in queues):
-        return "flows take turns at a port, and which of them comes first decides for long after"
-    return ""
+        return (
+            "flows take turns at a port, and which of them comes first decides for long after"
+        ), True
+    return "", False
 
 
 def _find_first_competition(network: NetworkData, engine_runs: Sequence[EngineRun]) -> int:

@@ -18,10 +18,12 @@ from trunkline.linux import engine
 from trunkline.linux.guest.scratch_folders import make_scratch_folder
 from trunkline.linux.judge import comparisons, engine_run, start_times, tolerance
 from trunkline.linux.judge.comparisons import ComparisonRow
+from trunkline.linux.judge.first_difference import find_first_difference
 from trunkline.linux.judge.known_differences import explain_rows, list_known_differences
 from trunkline.linux.judge.measures import MAX_COMPARED_WINDOWS, MeasureKey
 from trunkline.linux.judge.run_phases import MAX_PHASES, find_moments
 from trunkline.linux.judge.seed_pair import (
+    ComparisonMethod,
     ReferenceMachine,
     SeedPair,
     choose_method,
@@ -316,24 +318,33 @@ def judge_pairs(
         )
     elif method.is_exact:
         rows = [*comparisons.compare_packets(pairs, method), *rows]
-    reasons = [each.lasting_reason for each in pairs if each.lasting_reason]
-    if method.is_exact and reasons and any(not row.agrees for row in rows):
+    loosening = _find_loosening(pairs, method) if any(not row.agrees for row in rows) else None
+    if loosening is not None:
         # Exact comparisons that agree stay; only flows that a tie may have moved get more margin.
         moved_flows = {row.subject for row in rows if not row.agrees}
+        kept_rows = [row for row in rows if "each packet" in row.measure]
         loose_method = choose_method(pairs, exact=False)
         first_method = loose_method if pairs[0].machine == "laboratory" else method
-        first_rows = list(comparisons.compare_first_packets(pairs, first_method))
+        # All packets before a tie that was found are alike.
+        first_rows = (
+            [] if loosening.tie else list(comparisons.compare_first_packets(pairs, first_method))
+        )
         method = loose_method
         rows = [
+            *(row for row in kept_rows if row.subject not in moved_flows),
             *(
-                row
-                for row in rows
-                if "each packet" in row.measure and row.subject not in moved_flows
+                replace(row, outcome="undecided", reason=comparisons.NO_TIE_REASON)
+                for row in kept_rows
+                if loosening.is_without_tie and not row.agrees
             ),
             *first_rows,
-            *comparisons.compare_measures(pairs, known_samples, method),
+            *(
+                replace(row, tie=loosening.tie)
+                for row in comparisons.compare_measures(pairs, known_samples, method)
+            ),
         ]
-        sentences.append(f"{reasons[0]}: means are compared, not packets")
+        at_tie = f" ({loosening.tie})" if loosening.tie else ""
+        sentences.append(f"{loosening.reason}: means are compared, not packets{at_tie}")
     elif method.is_emulated and not method.is_exact:
         sentences.append(
             "the processor of the reference takes time: means are compared, not packets"
@@ -364,6 +375,37 @@ def judge_pairs(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Loosening:
+    """Why means are compared where packets differ one by one."""
+
+    reason: str
+    tie: str  # The first tie, in words; empty where the reference's machine is the reason.
+    is_without_tie: bool  # Whether some seed differs by no tie, but ports go by clocks.
+
+
+def _find_loosening(pairs: Sequence[SeedPair], method: ComparisonMethod) -> _Loosening | None:
+    """Find a reason to compare means in place of packets; None where there is none.
+
+    Where only a tie would be a reason, each seed in which packets differ must have one. Without,
+    the comparison of packets stays, unless a port has a clock of its own: then nothing is known.
+    """
+    reasons = [pair for pair in pairs if pair.lasting_reason]
+    if not method.is_exact or not reasons:
+        return None
+    if not all(pair.is_by_tie for pair in reasons):
+        by_machine = next(pair for pair in reasons if not pair.is_by_tie)
+        return _Loosening(by_machine.lasting_reason, "", is_without_tie=False)
+    found = [each for pair in pairs if (each := find_first_difference(pair, method))]
+    untied = [each for each in found if not each.tie]
+    if not found or any(not each.has_clock for each in untied):
+        return None
+    ties = [each.tie for each in found if each.tie]
+    return _Loosening(
+        reasons[0].lasting_reason, ties[0] if ties else "", is_without_tie=bool(untied)
+    )
+
+
 def _leave_out_repeated(pairs: Sequence[SeedPair]) -> list[SeedPair]:
     """The pairs whose runs are others in either engine: the same run again is no more evidence."""
     different: list[SeedPair] = []
@@ -385,7 +427,7 @@ def list_unrun_protections(pair: SeedPair) -> list[str]:
 
 def list_left_out(pairs: Sequence[SeedPair]) -> list[str]:
     """A line on the packets that come too near to a failure, a switch or the end of the warm-up."""
-    count = sum(sum(pair.left_out.values()) for pair in pairs)
+    count = sum(len(numbers) for pair in pairs for numbers in pair.left_out.values())
     if not count:
         return []
     sent = sum(pair.packets_sent for pair in pairs)
