@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trunkline.report.grids import MAX_UNFOLDED_ROWS, Grid, GridCell
+from trunkline.study.fit.quantity_text import shorten_quantity
 
 LEAST_SHARE_SHOWN = 0.001  # Of the probability.
 
@@ -91,13 +92,13 @@ def _build_setting_grid(document: Mapping[str, Any]) -> Grid:
         [
             GridCell(each["parameter"]),
             GridCell(each["value"]),
-            GridCell(document["best"][each["parameter"]]),
-            GridCell(document["likeliest"][each["parameter"]]),
+            GridCell(shorten_quantity(document["best"][each["parameter"]])),
+            GridCell(shorten_quantity(document["likeliest"][each["parameter"]])),
             GridCell(each["prior"]),
         ]
         for each in document["parameters"]
     ]
-    return Grid("settings", "Settings", heads, rows, names=5)
+    return Grid("settings", "Settings", heads, rows, names=4)
 
 
 def _format_share(share: float | None) -> str:

@@ -31,6 +31,7 @@ from trunkline.study.fit.emulator import Emulator, GaussianProcess
 from trunkline.study.fit.inference import Inference, TrialOutcomes, infer
 from trunkline.study.fit.parameter_space import FloatArray, FreeParameter, ParameterSpace
 from trunkline.study.fit.posterior import PosteriorSamples, judge_parameters, sample_posterior
+from trunkline.study.fit.quantity_text import shorten_quantity
 from trunkline.study.fit.study_fit import StudyFit, fit_study
 from trunkline.study.fit.trial_runs import list_free_parameters, list_target_cells
 from trunkline.study.language.catalogue import find_study, list_study_names
@@ -398,7 +399,7 @@ def test_the_page_of_a_fit_stands_alone(fitted_queue: StudyFit) -> None:
     assert "cannot be told apart" in page
     for prior in ("7 Mbit/s to 12 Mbit/s", "500 B to 1500 B in steps of 50 B"):
         assert f">{prior}<" in page
-    assert f">{fitted_queue.best['capacity']}<" in page
+    assert f">{shorten_quantity(fitted_queue.best['capacity'])}<" in page
 
 
 def test_a_published_value_is_rounded_at_its_last_digit(write_study: Callable[..., Path]) -> None:
