@@ -86,6 +86,7 @@ def test_json_has_the_agreed_form(short: Reproduction) -> None:
         "fit",
         "summary",
         "overviews",
+        "fitted_readings",
     }
     assert set(written) == keys
     assert (written["schema"], written["study"], written["runs"]) == (1, "bhani1999", 3)

@@ -225,7 +225,7 @@ def test_a_fitted_reading_stands_beside_what_is_stated(folder: Path) -> None:
     assert document["summary"]["mean_absolute_error"] == 20
     assert document["summary"]["readings"] == {"read as small": 5}
     shown = done.render(width=100)
-    assert "Fitted reading: read as small" in shown
+    assert "Read as small" in shown
     assert "The values prefer it." in shown
     (line,) = [line for line in shown.splitlines() if "more load is more" in line]
     assert "held" in line

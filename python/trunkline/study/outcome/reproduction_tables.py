@@ -60,9 +60,9 @@ def render_reproduction(
     if study.published:
         parts.append(_build_error_table(reproduction))
     for each in build_fitted_readings(reproduction):
-        why = [[each["sets"], each["reason"]]]
+        heads, why = ["sets", "why"], [[each["sets"], each["reason"]]]
         parts += [
-            begin_table(f"Fitted reading: {each['says']}", ["sets", "why"], names=2, rows=why),
+            begin_table(f"{each['says'][:1].upper()}{each['says'][1:]}", heads, names=2, rows=why),
             begin_table(each["title"], each["heads"], rows=each["rows"]),
         ]
     if study.error == "absolute" and study.published:
