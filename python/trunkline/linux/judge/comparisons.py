@@ -259,14 +259,25 @@ def pair_samples(pairs: Sequence[SeedPair]) -> tuple[list[PairedSamples], list[M
     """Separate the measures that both engines give from those that one does not."""
     keys = dict.fromkeys(key for pair in pairs for side in pair.values for key in side)
     known_samples, unknown_keys = [], []
+    present = [
+        [{(key.subject, key.measure) for key in side} for side in pair.values] for pair in pairs
+    ]
     for key in keys:
-        # A count that is not there is none; a mean is unknown.
-        missing = 0.0 if MEASURES[key.measure].unit in ("packets", "share") else None
+        unit = MEASURES[key.measure].unit
+
+        def get_value(
+            index: int, side: int, key: MeasureKey = key, unit: str = unit
+        ) -> float | None:
+            # A count that is not there is none; a mean is unknown, and a part of nothing.
+            has_whole = unit == "share" and (key.subject, key.measure) in present[index][side]
+            missing = 0.0 if unit == "packets" or has_whole else None
+            return pairs[index].values[side].get(key, missing)
+
         value_pairs = [
             (ours, theirs)
-            for pair in pairs
-            if (ours := pair.values[0].get(key, missing)) is not None
-            and (theirs := pair.values[1].get(key, missing)) is not None
+            for index in range(len(pairs))
+            if (ours := get_value(index, 0)) is not None
+            and (theirs := get_value(index, 1)) is not None
         ]
         is_hidden = any(pair.is_hidden(key) for pair in pairs)
         # A phase in which most seeds have no packet has no mean over the seeds.
@@ -315,7 +326,7 @@ def _judge_measure(
     if key.measure in DELIVERY_MEASURES and bool(ours) != bool(theirs) and is_sure:
         # Whatever the margin, one engine delivers and the other does not.
         return replace(row, outcome="differs", margin=0.0, reason="")
-    if _is_foreign(samples, pairs, scale):
+    if _is_foreign(samples, pairs, method, scale):
         # Which packet is marked may be a tie or a coin; which marks and classes there are is not.
         return replace(row, outcome="differs", margin=0.0, reason="")
     # UDP sends by its schedule, whatever else is by chance.
@@ -345,7 +356,9 @@ def _find_scale(samples: PairedSamples, pairs: Sequence[SeedPair]) -> float:
     return sum(pair.own_counts.get(key.subject, 0.0) for pair in pairs) / len(pairs)
 
 
-def _is_foreign(samples: PairedSamples, pairs: Sequence[SeedPair], scale: float) -> bool:
+def _is_foreign(
+    samples: PairedSamples, pairs: Sequence[SeedPair], method: ComparisonMethod, scale: float
+) -> bool:
     """Whether a part of a flow that is no chance has a mark that the other engine never gives.
 
     So with the part of a link's packets that have a class.
@@ -353,6 +366,10 @@ def _is_foreign(samples: PairedSamples, pairs: Sequence[SeedPair], scale: float)
     ours, theirs = sum(samples.ours), sum(samples.theirs)
     is_class = samples.key.measure == "sent by class"
     if not (is_class or _is_mark(samples.key)) or bool(ours) == bool(theirs):
+        return False
+    is_by_chance = MEASURES[samples.key.measure].unit == "share" and method.is_random
+    if is_by_chance and len(samples.ours) < MIN_PAIRS:
+        # A connection that waits for its timeout sends nothing while another way is in use.
         return False
     if is_class:
         link = samples.key.subject.partition(", ")[0]

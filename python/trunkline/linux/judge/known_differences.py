@@ -131,6 +131,12 @@ def _make_handshake_difference(network: NetworkData, flow: Flow) -> KnownDiffere
         subject = row.subject.partition(", ")[0]
         if subject == name and "completion time" in row.measure:
             return 0 < row.difference <= 2 * trip_s
+        if subject == name and row.measure.startswith(("ECN of segments", "ECN of ack")):
+            # A SYN that is lost is sent again without ECN (RFC 3168 section 6.1.1.1).
+            return True
+        if row.reference == 0 and (subject == name or subject in links):
+            # SYNs are lost too, and sent again after 1, 3 and 7 s: some connections never open.
+            return row.measure.startswith(("goodput", "sent by class"))
         is_of_flow = subject == name and row.measure.startswith(("goodput", "mean window"))
         is_of_link = subject in links and row.measure in ("sent by class", "bytes a packet")
         is_small = abs(row.difference) <= share * abs(row.simulator)
@@ -138,7 +144,8 @@ def _make_handshake_difference(network: NetworkData, flow: Flow) -> KnownDiffere
 
     return KnownDifference(
         f"handshake: flow {name} lacks connect: true, so that its first segment leaves at once in "
-        "the simulator; Linux connects first, which takes a round trip and segments without data",
+        "the simulator; Linux connects first, which takes a round trip and segments without data, "
+        "and seconds where those are lost",
         explains,
     )
 
