@@ -16,7 +16,7 @@ from typing import Any
 import trunkline_engine
 from child_usage import ResourceUsage, measure_command
 from ring_networks import make_ring
-from workloads import MBIT_BIT_S, WORKLOADS
+from workloads import MBIT_BIT_S, MS_NS, WORKLOADS, TransferFlow, Workload, WorkloadLink
 
 TIMED_ROUNDS = 5
 THREAD_COUNTS = (1, 2)
@@ -25,6 +25,9 @@ SIMULATED_S = 2.0
 # Failures of connections, and from one to the next [ns].
 FAILURE_COUNT = 10
 FAILURE_STEP_NS = 150_000_000
+# Rows and columns of routers, each joined to four others: 1,000 one-way links.
+GRID_SIZE = (10, 25)
+GRID_DURATION_NS = 500_000_000
 # Simulated time of a run whose every packet is kept, and printed [ns].
 TRACED_DURATION_NS = 100_000_000
 
@@ -42,7 +45,43 @@ def make_networks() -> dict[str, str]:
             enable_trace(backbone), TRACED_DURATION_NS
         ),
         "10,000 links": make_ring(5_000, 5_000, 100 * MBIT_BIT_S, 100, 0.5),
+        "1,000 links with transfers and RSVP-TE": make_signalled_grid(),
     }
+
+
+def make_signalled_grid() -> str:
+    """A torus whose routers send transfers over paths that RSVP-TE sets up, each with an account.
+
+    Returns: The compiled network.
+    """
+    rows, columns = GRID_SIZE
+    names = [[f"r{row}c{column}" for column in range(columns)] for row in range(rows)]
+    links, transfers = [], []
+    for row in range(rows):
+        for column in range(columns):
+            here, right = names[row][column], names[row][(column + 1) % columns]
+            below = names[(row + 1) % rows][column]
+            for other in (right, below):
+                links.append(WorkloadLink(here, other, 100 * MBIT_BIT_S, 2 * MS_NS, 200))
+            for step in (2, 3):
+                end = names[(row + step) % rows][(column + step) % columns]
+                transfers.append(TransferFlow(here, end, 30_000, 6 * MBIT_BIT_S))
+    grid = Workload(
+        name="grid",
+        about="",
+        seconds=1.0,
+        nodes=tuple(name for line in names for name in line),
+        links=tuple(links),
+        tcp=(),
+        mesh=True,
+        transfers=tuple(transfers),
+        signalled=True,
+    )
+    document = json.loads(trunkline_engine.compile_workload(grid, grid.seconds))
+    document["signalling"]["rsvp"]["processing_ns"] = MS_NS
+    for path in document["paths"]:
+        path["account"] = True
+    return trunkline_engine.set_duration(json.dumps(document), GRID_DURATION_NS)
 
 
 def add_failures(network: str) -> str:

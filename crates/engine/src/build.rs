@@ -33,7 +33,7 @@ use crate::route::{Edge, Fib, RouteSearch};
 use crate::simulation::RunLimits;
 use crate::simulation::{RunError, Simulation, EVENTS_BETWEEN_STOP_CHECKS};
 use crate::static_routes::StaticRoutes;
-use crate::transfers::Workloads;
+use crate::transfers::{Workloads, SENDER_END};
 use link::{build_link, build_near_end};
 use port::build_classifier;
 use std::sync::Arc;
@@ -143,9 +143,13 @@ impl<O: Observer> Hosts<O> {
     /// Schedules the start of each flow whose source is here.
     fn arm(&mut self) {
         let plane = &mut self.plane;
-        for (flow, plan) in (0..).zip(&self.flows) {
+        for plan in &self.flows {
+            let end = match plan.agents {
+                FlowAgents::Transfers(index) => self.workloads.wakes_end(index),
+                _ => SENDER_END,
+            };
             // To take out one of many that begin at one instant is a search.
-            if !plane.region.owns(plan.src) {
+            if !plane.region.owns([plan.src, plan.dst][end]) {
                 continue;
             }
             let first = match plan.agents {
@@ -156,7 +160,7 @@ impl<O: Observer> Hosts<O> {
             };
             // One whose start was put off beyond its stop never begins.
             if first < plan.stop {
-                plane.clock.calendar.schedule(plane.clock.sources.senders + flow, first);
+                plane.clock.calendar.schedule(plan.wakes[end], first);
             }
         }
     }

@@ -93,12 +93,6 @@ impl Calendar {
         }
     }
 
-    /// Makes room for `more` sources, numbered on.
-    pub fn grow(&mut self, more: usize) {
-        let sources = self.entries.len() + more;
-        self.entries.resize(sources, EMPTY_ENTRY);
-    }
-
     /// When `source` is due; `NEVER` if it is not pending.
     #[inline(always)]
     #[must_use]

@@ -2,11 +2,18 @@
 //!
 //! A message is a packet of its protocol's flow, on the link its node chose; it waits, is lost and
 //! is counted like any other. The protocol has it when the packet arrives at the link's far end.
+//!
+//! A region of a network serves the protocols of all nodes, in the same order as every other region, on its own
+//! copy of the tables; it sends the messages of its own nodes. What it cannot know in time is where messages of
+//! others have ended: it hears of that at the end of a window, which is no longer than nodes take to handle a
+//! message.
 
+use crate::counters::DelayStatistics;
 use crate::data_plane::PacketNotice;
+use crate::histogram::Pool;
 use crate::mpls::Tables;
 use crate::network::Network;
-use crate::observer::{Event, Observer};
+use crate::observer::{Event, Observer, PlaceInTime};
 use crate::recovery::TimelineEvent;
 use crate::route::Fib;
 use crate::simulation::Simulation;
@@ -19,7 +26,7 @@ use trunkline_control::{
     self as control, ForwardingEntry, LabelBinding, Message, NetworkPlane, OutgoingMessage,
     Protocol, ProtocolNotice, SignalledLink, SignallingRow, ALL_ROUTERS,
 };
-use trunkline_packet::{Packet, PacketId};
+use trunkline_packet::Packet;
 use trunkline_units::{Time, NEVER};
 
 /// Messages and octets of one kind that were sent on a link.
@@ -28,13 +35,28 @@ type MessageLoads = BTreeMap<(u32, u32, u8), (u64, u64)>;
 /// A message in a capture: flow, number, addresses, protocol, bytes of its header and octets.
 type CapturedMessage = (u32, u32, [u32; 2], u8, u16, Vec<u8>);
 
+/// A message whose way has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndedMessage {
+    at: Time,
+    place: PlaceInTime,
+    packet: Packet,
+    /// The protocol that receives it; none: it is lost.
+    protocol: Option<u32>,
+}
+
 /// Protocols of a run, and their messages under way.
 #[derive(Debug)]
 pub(crate) struct ControlPlane {
     protocols: Vec<Option<Protocol>>,
-    /// Messages by the slot that their packets bear.
-    messages_under_way: Vec<Option<Message>>,
-    free: Vec<u32>,
+    /// Messages by the flow of their protocol and their number.
+    messages_under_way: BTreeMap<(u32, u32), Message>,
+    /// Messages sent so far, by flow.
+    sent: BTreeMap<u32, u32>,
+    /// Of a region: the messages whose way has ended in this window.
+    ended: Option<Vec<EndedMessage>>,
+    /// Of a region: the delays of the messages of each protocol in the entire network.
+    delays: Vec<DelayStatistics>,
     rows: Vec<(Time, u32, SignallingRow)>,
     loads: MessageLoads,
     /// Of a traced run.
@@ -80,9 +102,11 @@ impl ControlPlane {
         let mut protocols: Vec<Protocol> = ldp.into_iter().chain(ospf).chain(rsvp).collect();
         protocols.sort_by_key(Protocol::flow);
         Some(Box::new(Self {
+            messages_under_way: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            ended: None,
+            delays: vec![DelayStatistics::default(); protocols.len()],
             protocols: protocols.into_iter().map(Some).collect(),
-            messages_under_way: Vec::new(),
-            free: Vec::new(),
             rows: Vec::new(),
             loads: MessageLoads::new(),
             captured: network.run.trace.then(Vec::new),
@@ -96,27 +120,39 @@ impl ControlPlane {
         self.protocols.len() as u32
     }
 
-    fn store_message(&mut self, message: Message) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                self.messages_under_way[slot as usize] = Some(message);
-                slot
-            }
-            None => {
-                self.messages_under_way.push(Some(message));
-                self.messages_under_way.len() as u32 - 1
-            }
-        }
+    /// Keeps a message that is sent; returns its number among those of its protocol.
+    fn store_message(&mut self, flow: u32, message: Message) -> u32 {
+        let next = self.sent.entry(flow).or_default();
+        let number = *next;
+        *next = next.wrapping_add(1);
+        self.messages_under_way.insert((flow, number), message);
+        number
     }
 
-    fn take_message(&mut self, slot: u32) -> Option<Message> {
-        self.free.push(slot);
-        self.messages_under_way[slot as usize].take()
+    fn take_message(&mut self, packet: &Packet) -> Option<Message> {
+        self.messages_under_way.remove(&(packet.flow, packet.seq))
+    }
+
+    /// Every region serves all protocols; it makes known the messages that end their way in it.
+    pub fn restrict_to_region(&mut self) {
+        self.ended = Some(Vec::new());
+    }
+
+    /// The messages whose way has ended in this window.
+    pub fn take_ended_messages(&mut self) -> Vec<EndedMessage> {
+        self.ended.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The delays of the messages of each protocol, by flow, where regions have measured them together.
+    pub fn joined_delays(&mut self) -> impl Iterator<Item = (u32, DelayStatistics)> + '_ {
+        let delays = self.delays.drain(..).filter(|_| self.ended.is_some());
+        self.protocols.iter().flatten().map(Protocol::flow).zip(delays)
     }
 
     /// Counters start here.
-    pub fn restart(&mut self) {
+    pub fn restart(&mut self, pool: &mut Pool) {
         self.loads.clear();
+        self.delays.iter_mut().for_each(|delays| delays.restart(pool));
     }
 
     /// Checks the rules of each protocol.
@@ -176,11 +212,12 @@ pub(crate) fn control_tables(control: Option<&ControlPlane>) -> [Table; 4] {
 struct SimulatedPlane<'a, O> {
     simulation: &'a mut Simulation<O>,
     flow: u32,
+    now: Time,
 }
 
 impl<O: Observer> NetworkPlane for SimulatedPlane<'_, O> {
     fn now(&self) -> Time {
-        self.simulation.hosts.plane.clock.now
+        self.now
     }
 
     fn send(&mut self, link: u32, message: OutgoingMessage) {
@@ -295,6 +332,8 @@ impl<O: Observer> Simulation<O> {
     /// Serves the timers of a protocol.
     #[cold]
     pub(crate) fn wake_control(&mut self, index: u32) {
+        // Every region serves these: they count once.
+        self.hosts.plane.clock.events -= u64::from(!self.hosts.plane.region.is_first());
         self.with_protocol(index, |protocol, plane| protocol.wake(plane));
     }
 
@@ -330,24 +369,50 @@ impl<O: Observer> Simulation<O> {
         self.hosts.settle_notices();
         for notice in std::mem::take(&mut self.hosts.plane.notices) {
             match notice {
-                PacketNotice::Message(protocol, id) => self.deliver_message(protocol, id),
-                PacketNotice::Lost(message) => {
-                    if let Some(control) = &mut self.control {
-                        control.take_message(message.ack);
-                    }
+                PacketNotice::Message(protocol, id) => {
+                    let packet = self.hosts.plane.arena[id];
+                    self.hosts.plane.arena.remove(id);
+                    self.end_message(packet, Some(protocol));
                 }
+                PacketNotice::Lost(packet) => self.end_message(packet, None),
                 PacketNotice::LeftHost(_) | PacketNotice::Copied(_) => {}
             }
         }
     }
 
-    /// A message has arrived at the far end of its link.
-    fn deliver_message(&mut self, index: u32, id: PacketId) {
-        let (slot, link) = (self.hosts.plane.arena[id].ack, self.hosts.plane.arena[id].echo as u32);
-        self.hosts.plane.arena.remove(id);
-        let message = self.control.as_mut().and_then(|control| control.take_message(slot));
-        if let Some(message) = message {
-            self.with_protocol(index, |protocol, plane| protocol.receive(link, message, plane));
+    /// A message has arrived at the far end of its link, or is lost.
+    fn end_message(&mut self, packet: Packet, protocol: Option<u32>) {
+        let plane = &self.hosts.plane;
+        let (at, place) = (plane.clock.now, plane.observer.place_in_time());
+        match self.control.as_mut().and_then(|control| control.ended.as_mut()) {
+            Some(ended) => ended.push(EndedMessage { at, place, packet, protocol }),
+            None => self.deliver_message(&packet, protocol, at),
+        }
+    }
+
+    fn deliver_message(&mut self, packet: &Packet, protocol: Option<u32>, at: Time) {
+        let message = self.control.as_mut().and_then(|control| control.take_message(packet));
+        if let (Some(index), Some(message)) = (protocol, message) {
+            let link = packet.echo as u32;
+            self.with_protocol_at(index, at, |protocol, plane| {
+                protocol.receive(link, message, plane);
+            });
+        }
+    }
+
+    /// Takes the messages whose way has ended in any region in a window.
+    pub(crate) fn take_ended_messages(&mut self, ended: &mut Vec<EndedMessage>) {
+        ended.sort_by_key(|message| (message.at, message.place));
+        for EndedMessage { at, packet, protocol, .. } in ended.drain(..) {
+            let measured = &mut self.hosts.plane.measured;
+            if let (Some(control), Some(protocol)) = (&mut self.control, protocol) {
+                let delays = &mut control.delays[protocol as usize];
+                delays.measure(&packet, at, &mut measured.pool);
+                if at < measured.at_warm_up.at {
+                    delays.restart(&mut measured.pool);
+                }
+            }
+            self.deliver_message(&packet, protocol, at);
         }
     }
 
@@ -356,10 +421,19 @@ impl<O: Observer> Simulation<O> {
         index: u32,
         act: impl FnOnce(&mut Protocol, &mut dyn NetworkPlane),
     ) {
+        self.with_protocol_at(index, self.hosts.plane.clock.now, act);
+    }
+
+    fn with_protocol_at(
+        &mut self,
+        index: u32,
+        now: Time,
+        act: impl FnOnce(&mut Protocol, &mut dyn NetworkPlane),
+    ) {
         let Some(control) = &mut self.control else { return };
         let Some(mut protocol) = control.protocols[index as usize].take() else { return };
         let flow = protocol.flow();
-        act(&mut protocol, &mut SimulatedPlane { simulation: self, flow });
+        act(&mut protocol, &mut SimulatedPlane { simulation: self, flow, now });
         let due = protocol.due();
         if let Some(control) = &mut self.control {
             control.protocols[index as usize] = Some(protocol);
@@ -381,11 +455,8 @@ impl<O: Observer> Simulation<O> {
         let first = entry.map_or(Some(link), |entry| self.hosts.plane.tables.mpls.link_of(entry));
         let Some(first) = first else { return };
         let bytes = message.header_bytes + message.octets.len() as u16;
-        let totals = &mut self.hosts.plane.measured.totals[flow as usize];
-        let number = totals.sent_packets as u32;
-        totals.sent_packets += 1;
-        totals.sent_bytes += u64::from(bytes);
         let Some(control) = &mut self.control else { return };
+        let number = control.store_message(flow, message.message);
         let load = control.loads.entry((first, flow, message.kind)).or_default();
         load.0 += 1;
         load.1 += u64::from(bytes);
@@ -400,16 +471,22 @@ impl<O: Observer> Simulation<O> {
                 octets,
             ));
         }
-        let slot = control.store_message(message.message);
+        let node = self.hosts.plane.ports.from[first as usize];
+        self.hosts.plane.observer.on_region_step();
+        if !self.hosts.plane.region.owns(node) {
+            return;
+        }
+        let totals = &mut self.hosts.plane.measured.totals[flow as usize];
+        totals.sent_packets += 1;
+        totals.sent_bytes += u64::from(bytes);
         let plan = &self.hosts.flows[flow as usize];
         let plane = &mut self.hosts.plane;
         // Every node is an end with signalling: its column is its index.
         let to = plane.ports.links[link as usize].to;
         let mut packet = Packet::new(flow, to, number, bytes, plane.clock.now);
-        (packet.ack, packet.echo) = (slot, u64::from(link));
+        packet.echo = u64::from(link);
         (packet.dscp, packet.ttl) = (plan.dscp, plan.ttl);
         let id = plane.arena.insert(packet);
-        let node = plane.ports.from[first as usize];
         plane.observer.record(plane.clock.now, Event::Sent { node }, id, &plane.arena);
         match entry {
             Some(entry) => plane.output_labelled(node, entry, id),

@@ -105,18 +105,41 @@ impl DelayStatistics {
     /// Enters a delay, and how it differs from the one before it.
     #[inline(always)]
     pub fn record(&mut self, delay: u64, change: Option<u64>, pool: &mut Pool) {
+        if let Some(change) = change {
+            self.smooth(change);
+        }
+        self.count_delay(delay, change.is_none(), pool);
+    }
+
+    /// Enters a difference of delays, which come in order, into the jitter.
+    #[inline(always)]
+    pub fn smooth(&mut self, change: u64) {
+        // RFC 3550 section 6.4.1: J += (|D| - J) / 16, D the difference of transit times.
+        // A signed number is one instruction to convert.
+        self.jitter += (change as i64 as f64 - self.jitter) / 16.0;
+    }
+
+    /// Enters a delay into all but the jitter; whether it is `alone`, with none before it.
+    #[inline(always)]
+    pub fn count_delay(&mut self, delay: u64, alone: bool, pool: &mut Pool) {
         self.count += 1;
         self.sum += delay;
         self.min = self.min.min(delay);
         self.max = self.max.max(delay);
-        if let Some(change) = change {
-            // RFC 3550 section 6.4.1: J += (|D| - J) / 16, D the difference of transit times.
-            // A signed number is one instruction to convert.
-            self.jitter += (change as i64 as f64 - self.jitter) / 16.0;
-        } else {
-            self.alone += 1;
-        }
+        self.alone += u32::from(alone);
         self.histogram.add(pool, delay);
+    }
+
+    /// Adds the delays that another region measured, in the same pool; one of the two has the jitter.
+    pub fn join(&mut self, more: &Self, pool: &mut Pool) {
+        self.count += more.count;
+        self.sum += more.sum;
+        self.min = self.min.min(more.min);
+        self.max = self.max.max(more.max);
+        self.jitter += more.jitter;
+        self.reordered += more.reordered;
+        self.alone += more.alone;
+        self.histogram.merge(&more.histogram, pool);
     }
 
     /// Differences of delays that the jitter is an estimate of.

@@ -36,8 +36,8 @@ pub(crate) enum PacketNotice {
     Lost(Packet),
     /// A segment, which its sender counts, no longer waits in its own host.
     LeftHost(Packet),
-    /// There is another one of this connection.
-    Copied(u32),
+    /// There is another one like it, of one of many connections of its flow.
+    Copied(Packet),
     /// A message of this protocol has arrived.
     Message(u32, PacketId),
 }

@@ -3,6 +3,7 @@
 use crate::data_plane::PacketNotice;
 use crate::hosts::{FlowAgents, FlowPlan, Hosts};
 use crate::observer::{Event, Observer};
+use crate::transfers::{RECEIVER_END, SENDER_END};
 use trunkline_agent::tcp::{Ack, AckFields};
 use trunkline_packet::arena::SackBlocks;
 use trunkline_packet::{flag, Ecn, Packet, PacketId};
@@ -36,7 +37,12 @@ impl<O: Observer> Hosts<O> {
             return self.deliver_marked(id);
         }
         let flow = packet.flow;
-        let delay = self.plane.measured.count_data(&self.plane.arena[id], id, self.plane.clock.now);
+        let delay = self.plane.measured.count_data(
+            &self.plane.arena[id],
+            id,
+            self.plane.clock.now,
+            self.plane.observer.place_in_time(),
+        );
         let plan = &self.flows[flow as usize];
         // A datagram in time needs no more of the plan, which is long.
         if let (FlowAgents::Udp(_), true) = (plan.agents, delay < plan.late_from) {
@@ -52,7 +58,12 @@ impl<O: Observer> Hosts<O> {
     fn deliver_marked(&mut self, id: PacketId) {
         let flow = self.plane.arena[id].flow;
         let Some(plan) = self.plan_for_marked(id) else { return };
-        let delay = self.plane.measured.count_data(&self.plane.arena[id], id, self.plane.clock.now);
+        let delay = self.plane.measured.count_data(
+            &self.plane.arena[id],
+            id,
+            self.plane.clock.now,
+            self.plane.observer.place_in_time(),
+        );
         self.take_data(id, &plan, delay);
         if let FlowAgents::Tcp(_) = plan.agents {
             self.after_marked_data(flow, &plan);
@@ -275,7 +286,7 @@ impl<O: Observer> Hosts<O> {
             FlowAgents::Tcp(agent) => self.serve_sender_timer(flow, &plan, agent),
             FlowAgents::Udp(agent) => self.send_datagram(flow, &plan, agent),
             FlowAgents::Adaptive(agent) => self.wake_adaptive_sender(flow, &plan, agent),
-            FlowAgents::Transfers(workload) => self.wake_workload(workload),
+            FlowAgents::Transfers(workload) => self.wake_workload(workload, SENDER_END),
             FlowAgents::Control(_) => {}
         }
     }
@@ -313,9 +324,7 @@ impl<O: Observer> Hosts<O> {
     }
 
     pub(crate) fn wake_receiver(&mut self, flow: u32) {
-        let Some(&plan) = self.flows.get(flow as usize) else {
-            return self.wake_connection(flow - self.flows.len() as u32);
-        };
+        let plan = self.flows[flow as usize];
         self.serve_receiver_timer(flow, &plan);
     }
 
@@ -323,8 +332,10 @@ impl<O: Observer> Hosts<O> {
     #[inline]
     pub(crate) fn serve_receiver_timer(&mut self, flow: u32, plan: &FlowPlan) {
         let FlowAgents::Tcp(agent) = plan.agents else {
-            if let FlowAgents::Adaptive(agent) = plan.agents {
-                self.report_adaptive(flow, plan, agent);
+            match plan.agents {
+                FlowAgents::Adaptive(agent) => self.report_adaptive(flow, plan, agent),
+                FlowAgents::Transfers(workload) => self.wake_workload(workload, RECEIVER_END),
+                _ => {}
             }
             return;
         };

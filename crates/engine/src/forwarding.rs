@@ -221,8 +221,8 @@ impl<O: Observer> DataPlane<O> {
         } else {
             totals.copied_packets += 1;
         }
-        if let Some(connection) = original.connection() {
-            self.notices.push(PacketNotice::Copied(connection));
+        if original.connection().is_some() {
+            self.notices.push(PacketNotice::Copied(original));
         }
         let details = self.arena.details(id);
         let copy = self.arena.insert(original);

@@ -108,8 +108,8 @@ impl<O: Observer> Hosts<O> {
     }
 
     pub(crate) fn count_entry(&mut self, plan: &FlowPlan) {
-        if plan.mark & flag::CONNECTION != 0 {
-            self.workloads.enter(plan.connection);
+        if let (true, FlowAgents::Tcp(agent)) = (plan.mark & flag::CONNECTION != 0, plan.agents) {
+            self.workloads.enter(agent);
         }
     }
 
@@ -119,13 +119,14 @@ impl<O: Observer> Hosts<O> {
         let packet = self.plane.arena[id];
         let plan = match packet.connection() {
             None => self.flows[packet.flow as usize],
-            Some(connection) => self.plan_for_data(connection),
+            Some(_) => self.plan_for_data(&packet)?,
         };
         if packet.flags & flag::BARE == 0 {
             return Some(plan);
         }
         if self.plane.measured.path_accounts.is_some() {
-            self.plane.measured.account_delivery(&packet, id, self.plane.clock.now);
+            let place = self.plane.observer.place_in_time();
+            self.plane.measured.account_delivery(&packet, id, self.plane.clock.now, place);
         }
         self.plane.arena.remove(id);
         let totals = &mut self.plane.measured.totals[packet.flow as usize];
@@ -151,6 +152,15 @@ impl<O: Observer> Hosts<O> {
         None
     }
 
+    /// An agent is that of another connection now, which is closed.
+    pub(crate) fn renew_handshake(&mut self, flow: u32, agent: u32) {
+        if self.handshakes.fresh[flow as usize].is_some() {
+            self.begin_handshake(flow, agent);
+        } else if let Some(last) = self.handshakes.open.get_mut(agent as usize) {
+            *last = None;
+        }
+    }
+
     /// A connection that is closed.
     fn begin_handshake(&mut self, flow: u32, agent: u32) -> &mut Handshake {
         if self.handshakes.open.len() <= agent as usize {
@@ -174,7 +184,7 @@ impl<O: Observer> Hosts<O> {
     pub(crate) fn plan_for_marked_ack(&mut self, packet: &Packet) -> Option<FlowPlan> {
         let plan = match packet.connection() {
             None => self.flows[packet.flow as usize],
-            Some(connection) => self.plan_for_ack(connection),
+            Some(_) => self.plan_for_ack(packet)?,
         };
         if packet.flags & flag::BARE == 0 {
             return Some(plan);
@@ -222,8 +232,8 @@ impl<O: Observer> Hosts<O> {
                 self.arm_server(plan, agent);
             }
         }
-        if plan.mark & flag::CONNECTION != 0 {
-            self.received(plan.connection);
+        if let (true, FlowAgents::Tcp(agent)) = (plan.mark & flag::CONNECTION != 0, plan.agents) {
+            self.received(agent);
         }
     }
 
@@ -257,17 +267,33 @@ impl<O: Observer> Hosts<O> {
     }
 
     pub(crate) fn settle_connection_of(&mut self, plan: &FlowPlan) {
-        if plan.mark & flag::CONNECTION != 0 {
-            self.settle(plan.connection);
+        if let (true, FlowAgents::Tcp(agent)) = (plan.mark & flag::CONNECTION != 0, plan.agents) {
+            self.settle(self.workloads.slot_of_agent(agent));
         }
     }
 
-    /// Whether a connection has no packet left to send, in either direction.
-    pub(crate) fn is_connection_over(&self, agent: u32) -> bool {
+    /// The handshake of an agent that has one.
+    fn open_handshake(&self, agent: u32) -> Option<&Handshake> {
+        self.handshakes.open.get(agent as usize)?.as_deref()
+    }
+
+    /// Whether the sender's end of a connection has no packet left to send by itself.
+    pub(crate) fn is_sender_end_over(&self, agent: u32) -> bool {
         let finished = self.senders[agent as usize].finished_at().is_some();
-        match self.handshakes.open.get(agent as usize) {
-            Some(Some(handshake)) => handshake.is_over() && (finished || handshake.has_given_up()),
-            _ => finished,
-        }
+        self.open_handshake(agent).map_or(finished, |handshake| {
+            handshake.is_client_over() && (finished || handshake.has_given_up())
+        })
+    }
+
+    /// When the sender's end of a connection has something to do by itself.
+    pub(crate) fn sender_timer(&self, agent: u32) -> Time {
+        let opening = self.open_handshake(agent).map_or(NEVER, Handshake::client_timer);
+        self.senders[agent as usize].timer().min(opening)
+    }
+
+    /// When the receiver's end of a connection has something to do by itself.
+    pub(crate) fn receiver_timer(&self, agent: u32) -> Time {
+        let closing = self.open_handshake(agent).map_or(NEVER, Handshake::server_timer);
+        self.receivers[agent as usize].timer().min(closing)
     }
 }

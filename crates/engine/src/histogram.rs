@@ -96,6 +96,17 @@ impl Histogram {
         }
     }
 
+    /// Adds the counts of another histogram in the same pool.
+    pub fn merge(&mut self, more: &Self, pool: &mut Pool) {
+        for (octave, block) in more.octaves() {
+            let counts = pool.blocks[block as usize];
+            let own = self.open(pool, octave) as usize;
+            for (count, more) in pool.blocks[own].iter_mut().zip(counts) {
+                *count += more;
+            }
+        }
+    }
+
     /// Forgets every value, keeping the memory.
     pub fn clear(&mut self, pool: &mut Pool) {
         for (_, block) in self.octaves() {

@@ -67,13 +67,13 @@ impl<O: Observer> Hosts<O> {
     #[inline(never)]
     pub(crate) fn leave_host_queue(&mut self, packet: &Packet) {
         let plan = match packet.connection() {
-            None => &self.flows[packet.flow as usize],
-            Some(connection) => self.plan_of_connection(connection),
+            None => self.flows.get(packet.flow as usize),
+            Some(_) => self.plan_of_connection(packet),
         };
-        let (agents, source) = (plan.agents, plan.wakes[0]);
-        let FlowAgents::Tcp(agent) = agents else { return };
+        let Some(&plan) = plan else { return };
+        let FlowAgents::Tcp(agent) = plan.agents else { return };
         if self.senders[agent as usize].leave_host() {
-            self.plane.clock.bring_forward(source, self.plane.clock.now);
+            self.wake_sender_now(&plan);
         }
     }
 }

@@ -160,8 +160,8 @@ impl<O: Observer> Hosts<O> {
     pub fn settle_notices(&mut self) {
         let mut notices = std::mem::take(&mut self.plane.notices);
         notices.retain(|notice| match notice {
-            PacketNotice::Copied(connection) => {
-                self.workloads.enter(*connection);
+            PacketNotice::Copied(packet) => {
+                self.count_inside(packet, 1);
                 false
             }
             PacketNotice::LeftHost(packet) => {
@@ -172,9 +172,7 @@ impl<O: Observer> Hosts<O> {
                 if packet.is_in_host_queue() {
                     self.leave_host_queue(packet);
                 }
-                if let Some(connection) = packet.connection() {
-                    self.workloads.count_lost_packet(connection, &self.senders);
-                }
+                self.count_inside(packet, -1);
                 matches!(self.flows[packet.flow as usize].agents, FlowAgents::Control(_))
             }
             PacketNotice::Message(..) => true,

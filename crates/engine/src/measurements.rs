@@ -3,7 +3,8 @@
 use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
 use crate::delivered_marks::DeliveredMarks;
 use crate::histogram::Pool;
-use crate::path_account::PathAccounts;
+use crate::observer::PlaceInTime;
+use crate::path_account::{DeliveredDelay, PathAccounts};
 use trunkline_agent::tcp::Counters;
 use trunkline_packet::{Packet, PacketId};
 use trunkline_units::{Span, Time};
@@ -58,13 +59,19 @@ pub(crate) struct Measurements {
 impl Measurements {
     /// Counts data of a flow that has arrived, and measures its delay, which it returns.
     #[inline(always)]
-    pub fn count_data(&mut self, packet: &Packet, id: PacketId, now: Time) -> Span {
+    pub fn count_data(
+        &mut self,
+        packet: &Packet,
+        id: PacketId,
+        now: Time,
+        place: PlaceInTime,
+    ) -> Span {
         let flow = packet.flow;
         let totals = &mut self.totals[flow as usize];
         totals.delivered_packets += 1;
         totals.delivered_bytes += u64::from(packet.ip_bytes);
         if self.path_accounts.is_some() {
-            self.account_delivery(packet, id, now);
+            self.account_delivery(packet, id, now, place);
         }
         let delay = now - packet.sent_at;
         self.delays[flow as usize].measure(packet, now, &mut self.pool);
@@ -77,12 +84,19 @@ impl Measurements {
     /// Measures a data packet for its path, before its flow does.
     #[cold]
     #[inline(never)]
-    pub fn account_delivery(&mut self, packet: &Packet, id: PacketId, now: Time) {
+    pub fn account_delivery(
+        &mut self,
+        packet: &Packet,
+        id: PacketId,
+        now: Time,
+        place: PlaceInTime,
+    ) {
         let delays = &self.delays[packet.flow as usize];
         let delay = now - packet.sent_at;
         let (change, late) = (delays.delay_variation(delay), delays.is_late(packet));
         if let Some(accounts) = &mut self.path_accounts {
-            accounts.deliver(id, delay, change, late, &mut self.pool);
+            let delivered = DeliveredDelay { at: now, place, delay, change, late };
+            accounts.deliver(id, delivered, &mut self.pool);
         }
     }
 

@@ -1,8 +1,10 @@
 //! Observers of packets: chosen at compile time, so that a run without records pays nothing.
 
+mod event_order;
 mod trace_lines;
 mod wait_histograms;
 
+pub use event_order::{EventOrder, PlaceInTime};
 pub use trace_lines::{Trace, TraceLine};
 pub use wait_histograms::WaitHistograms;
 
@@ -73,6 +75,9 @@ pub trait Observer: Default + Send + 'static {
     /// Later records follow those of other regions for this event.
     fn on_region_step(&mut self);
 
+    /// Place of the present event among those of this instant in all regions.
+    fn place_in_time(&self) -> PlaceInTime;
+
     /// It watches this region of a network.
     fn watch_region(&mut self, number: u8);
 
@@ -112,6 +117,11 @@ impl Observer for NoObserver {
 
     #[inline(always)]
     fn on_region_step(&mut self) {}
+
+    #[inline(always)]
+    fn place_in_time(&self) -> PlaceInTime {
+        PlaceInTime::default()
+    }
 
     fn watch_region(&mut self, _: u8) {}
 

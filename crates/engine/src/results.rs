@@ -43,7 +43,7 @@ impl<O: Observer> Simulation<O> {
         self.sampler.rebase(&mut self.hosts);
         self.hosts.end_warm_up();
         if let Some(control) = &mut self.control {
-            control.restart();
+            control.restart(&mut self.hosts.plane.measured.pool);
         }
         self.hosts.plane.forward_at_warm_up_end(self.limits.end);
     }

@@ -227,7 +227,7 @@ impl<O: Observer> Simulation<O> {
         let Sources { stages, probes, transmitters, arrivals, senders, receivers, .. } =
             plane.clock.sources;
         let node = if source >= receivers {
-            self.hosts.node_of_timer(source - receivers)
+            self.hosts.flows[(source - receivers) as usize].dst
         } else if source >= senders {
             self.hosts.flows[(source - senders) as usize].src
         } else if source >= arrivals {

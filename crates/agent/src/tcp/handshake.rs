@@ -273,14 +273,10 @@ impl Handshake {
         (self.server.phase, self.server.timer) = (HandshakePhase::Over, NEVER);
     }
 
-    /// Whether neither end expects anything more.
+    /// Whether the sender's end has nothing more to do by itself.
     #[must_use]
-    pub fn is_over(&self) -> bool {
-        let refused = self.client.phase == HandshakePhase::Over
-            && self.server.phase == HandshakePhase::Closed;
-        refused
-            || (self.client.phase == HandshakePhase::Over
-                && self.server.phase == HandshakePhase::Over)
+    pub fn is_client_over(&self) -> bool {
+        self.client.phase == HandshakePhase::Over
     }
 
     /// Whether the sender gave up before its connection was open.

@@ -2,6 +2,7 @@
 
 use super::message::DesiredProtection;
 use serde::{Deserialize, Serialize};
+use trunkline_units::Span;
 
 /// Signalling of the network.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -64,6 +65,19 @@ pub struct RsvpConfig {
     /// Processes of random requests.
     #[serde(default)]
     pub requests: Vec<Requests>,
+}
+
+impl RsvpConfig {
+    /// How much later than its arrival a message may be made known to a copy of all nodes that serves them in
+    /// step with others; none if it acts at once on a message or on counts of packets.
+    #[must_use]
+    pub fn look_ahead(&self) -> Option<Span> {
+        // A message around a failure is passed on when it arrives.
+        let at_once =
+            |session: &Session| !session.around.is_empty() || session.auto_bandwidth.is_some();
+        let waits = self.processing_ns > 0 && !self.sessions.iter().any(at_once);
+        waits.then_some(self.processing_ns)
+    }
 }
 
 /// A path that is signalled.

@@ -276,7 +276,8 @@ impl Rsvp {
         }
         let busy = &mut self.busy_until[self.lines[link as usize].to as usize];
         *busy = (*busy).max(plane.now()).saturating_add(self.config.processing_ns);
-        self.timers.set(*busy, RsvpTimer::Handle(link, Box::new(message)));
+        let handle = RsvpTimer::Handle(link, Box::new(message));
+        self.timers.set_for_arrival(*busy, plane.now(), handle);
     }
 
     fn handle(&mut self, link: u32, message: RsvpMessage, plane: &mut dyn NetworkPlane) {

@@ -70,6 +70,7 @@ impl Rsvp {
 
     /// A node notices that a link to it has gone down, with the one back, or has come up.
     pub fn link_changed(&mut self, node: u32, link: u32, down: bool, plane: &mut dyn NetworkPlane) {
+        self.timers.advance(plane.now());
         let at = (node, link);
         if down != self.down.contains(&at) {
             let _ = if down { self.down.insert(at) } else { self.down.remove(&at) };

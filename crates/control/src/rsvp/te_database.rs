@@ -256,7 +256,8 @@ mod tests {
         lines.push(line(1, leaves + 1));
         let mut cost = vec![10; lines.len()];
         (cost[0], cost[leaves as usize]) = (1, 1);
-        let unreserved = vec![Arc::new([9; 8]); lines.len()];
+        let all_free = Arc::new([9; 8]);
+        let unreserved = vec![all_free; lines.len()];
         let database = TeDatabase { up: vec![true; lines.len()], unreserved };
         let requirements = RouteRequirements {
             ends: (0, leaves + 1),

@@ -1,6 +1,6 @@
 //! A packet trace: every event of every packet, recorded by its region and put in one order at the end.
 
-use super::{Event, Observer};
+use super::{Event, EventOrder, Observer, PlaceInTime};
 use crate::calendar::Source;
 use crate::tables::Table;
 use trunkline_packet::arena::SackBlocks;
@@ -13,7 +13,7 @@ pub struct TraceLine {
     /// When.
     pub at: Time,
     /// Its place among the lines of that instant.
-    place_in_time: (Source, u32),
+    place_in_time: PlaceInTime,
     /// Kind of event.
     pub event: Event,
     /// Number of the packet: packets and copies are counted from 0 in the order of their making.
@@ -44,8 +44,7 @@ pub struct Trace {
     queued: Vec<usize>,
     /// Number of the next packet.
     next: u64,
-    now: Time,
-    place_in_time: (Source, u32),
+    order: EventOrder,
 }
 
 impl Trace {
@@ -112,7 +111,7 @@ impl Observer for Trace {
         // A slot keeps the blocks of whoever used it before; only acknowledgements write them.
         let sack =
             if packet.is_reverse() { packets.details(id).sack } else { SackBlocks::default() };
-        let place_in_time = self.place_in_time;
+        let place_in_time = self.order.place_in_time();
         let (place, wait) = (None, None);
         self.lines.push(TraceLine { at, place_in_time, event, number, place, wait, packet, sack });
     }
@@ -128,19 +127,16 @@ impl Observer for Trace {
         line.wait = Some(at - line.at);
     }
 
-    /// At one instant the calendar serves the smallest source that is due, whatever preceded it, so of
-    /// two regions the one with the smaller next source is first: compared by the greatest source that
-    /// each has had by then.
     fn on_event(&mut self, now: Time, source: Source) {
-        if now > self.now || source > self.place_in_time.0 {
-            (self.now, self.place_in_time) = (now, (source, 0));
-        } else {
-            self.on_region_step();
-        }
+        self.order.on_event(now, source);
     }
 
     fn on_region_step(&mut self) {
-        self.place_in_time.1 += 1;
+        self.order.on_region_step();
+    }
+
+    fn place_in_time(&self) -> PlaceInTime {
+        self.order.place_in_time()
     }
 
     fn watch_region(&mut self, number: u8) {

@@ -1,6 +1,6 @@
 //! Histograms of the waits at every port, by class: the delay that a link adds for each class.
 
-use super::{Event, Observer};
+use super::{Event, EventOrder, Observer, PlaceInTime};
 use crate::calendar::Source;
 use crate::histogram::{Histogram, Pool};
 use crate::tables::Table;
@@ -26,6 +26,7 @@ pub struct WaitHistograms {
     /// By link, then by class.
     by_port: Vec<Vec<Histogram>>,
     pool: Pool,
+    order: EventOrder,
 }
 
 impl Observer for WaitHistograms {
@@ -69,9 +70,17 @@ impl Observer for WaitHistograms {
         classes[class].add(&mut self.pool, at - joined_at);
     }
 
-    fn on_event(&mut self, _: Time, _: Source) {}
+    fn on_event(&mut self, now: Time, source: Source) {
+        self.order.on_event(now, source);
+    }
 
-    fn on_region_step(&mut self) {}
+    fn on_region_step(&mut self) {
+        self.order.on_region_step();
+    }
+
+    fn place_in_time(&self) -> PlaceInTime {
+        self.order.place_in_time()
+    }
 
     fn watch_region(&mut self, _: u8) {}
 

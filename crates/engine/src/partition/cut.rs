@@ -12,21 +12,22 @@ const MAX_EXCESS_WEIGHT_EIGHTHS: u128 = 1;
 /// Distances tried between regions.
 const DISTANCES_TRIED: usize = 24;
 
-/// Region of each node in a cut of a run of `duration` into at most `max_regions` regions, if one is worth it.
+/// Region of each node in a cut into at most `max_regions` regions that may run ahead by `max_window`, if one is
+/// worth it.
 pub(super) fn cut_network(
     nodes: usize,
     links: &[Link],
-    duration: Span,
+    max_window: Span,
     max_regions: usize,
 ) -> Option<Vec<u8>> {
-    (2..=max_regions).rev().find_map(|regions| cut_into_regions(nodes, links, duration, regions))
+    (2..=max_regions).rev().find_map(|regions| cut_into_regions(nodes, links, max_window, regions))
 }
 
 /// The cut into `regions` whose regions are farthest apart.
 fn cut_into_regions(
     nodes: usize,
     links: &[Link],
-    duration: Span,
+    max_window: Span,
     regions: usize,
 ) -> Option<Vec<u8>> {
     let mut weight = vec![0u128; nodes];
@@ -40,8 +41,8 @@ fn cut_into_regions(
     delays.dedup();
     let step = delays.len().div_ceil(DISTANCES_TRIED).max(1);
     delays.into_iter().rev().step_by(step).find_map(|window| {
-        // A run may be shorter than a link.
-        let worked = window.min(duration);
+        // A run may be shorter than a link, and so may be the time that a message is handled.
+        let worked = window.min(max_window);
         let hops = total * u128::from(worked) / TYPICAL_BITS / 1_000_000_000;
         if hops < MIN_HOPS_PER_WINDOW * regions as u128 {
             return None;

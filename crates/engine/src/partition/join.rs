@@ -23,6 +23,7 @@ pub(super) fn join_regions<O: Observer>(
         (0..region.hosts.plane.ports.links.len())
             .for_each(|index| region.hosts.plane.drain_link(index));
         inside.add(region)?;
+        region.hosts.close_all();
     }
     let mut parts = regions.into_iter().zip(0..);
     let (mut joined, _) = parts.next().expect("a run has a region");
@@ -32,6 +33,9 @@ pub(super) fn join_regions<O: Observer>(
         joined.join(&mut part, &|node| of_node[node as usize] == number);
     }
     joined.sampler.sort();
+    for (flow, delays) in joined.control.iter_mut().flat_map(|control| control.joined_delays()) {
+        joined.hosts.plane.measured.delays[flow as usize] = delays;
+    }
     let (end, threads) = (joined.limits.end, observers.len());
     let (mut tables, _) = joined.finish_with(inside)?;
     tables.extend(O::join(observers).table(end, threads));
@@ -54,8 +58,10 @@ impl<O: Observer> Hosts<O> {
         self.plane.join_links(&mut part.plane, owns);
         let (measured, part_measured) = (&mut self.plane.measured, &mut part.plane.measured);
         let blocks = measured.join_sums(part_measured);
+        let pool = &mut measured.pool;
+        self.workloads.join(&mut part.workloads, &self.flows, owns, blocks, pool);
         for (flow, plan) in self.flows.iter().enumerate() {
-            if owns(plan.dst) {
+            if owns(plan.dst) && !matches!(plan.agents, FlowAgents::Control(_)) {
                 swap(&mut measured.delays[flow], &mut part_measured.delays[flow]);
                 measured.delays[flow].histogram.moved(blocks);
             }
@@ -101,7 +107,11 @@ impl Measurements {
         self.marks.merge(&part.marks);
         self.at_warm_up.events += part.at_warm_up.events - 1;
         self.at_warm_up.live += part.at_warm_up.live;
-        self.pool.append(std::mem::take(&mut part.pool))
+        let blocks = self.pool.append(std::mem::take(&mut part.pool));
+        if let (Some(own), Some(more)) = (&mut self.path_accounts, &mut part.path_accounts) {
+            own.join(more, blocks, &mut self.pool);
+        }
+        blocks
     }
 }
 

@@ -9,7 +9,9 @@
 //! Differs: a limit of events at one instant holds for each region.
 //! Failures and recovery do not depend on packets: every region serves them for its own tables, and
 //! loses its own packets of a link.
-//! Absent: signalling, accounts by path, transfers, which take one thread.
+//! RSVP-TE is served by every region for all nodes (`control.rs`).
+//! Absent: LDP, OSPF, RSVP-TE without time to handle a message, bypass tunnels and automatic bandwidth, and
+//! transfers over connections that are kept, which take one thread.
 
 mod cut;
 mod join;

@@ -1,8 +1,11 @@
 //! A region: the nodes whose events it serves, and the packets that cross its edge.
 
+use crate::control::EndedMessage;
 use crate::data_plane::DataPlane;
 use crate::link::{Departure, LostPacket, OnwardHop};
 use crate::observer::Observer;
+use crate::path_account::DelayChange;
+use crate::transfers::ConnectionNews;
 use trunkline_packet::arena::AckDetails;
 use trunkline_packet::{Packet, PacketId};
 
@@ -15,6 +18,17 @@ pub(crate) struct Crossing {
     details: AckDetails,
     /// Its number for observers.
     known_as: u64,
+    /// Its path, if that is accounted for.
+    path: Option<u32>,
+}
+
+/// All that one region sends another in a window.
+#[derive(Debug, Default)]
+pub(crate) struct RegionLetter {
+    pub packets: Vec<Crossing>,
+    pub delay_changes: Vec<DelayChange>,
+    pub connections: ConnectionNews,
+    pub ended_messages: Vec<EndedMessage>,
 }
 
 /// Place of a simulation among the regions of a network; empty for a simulation of the entire network.
@@ -23,8 +37,8 @@ pub(crate) struct Region {
     /// Region of each node, and the one that this is.
     of_node: Vec<u8>,
     number: u8,
-    /// Packets that left in the current window, by destination region.
-    pub outbox: Vec<Vec<Crossing>>,
+    /// Letters of the current window, by destination region.
+    pub outbox: Vec<RegionLetter>,
 }
 
 impl Region {
@@ -37,9 +51,15 @@ impl Region {
         self.of_node.get(node as usize).is_none_or(|region| *region == self.number)
     }
 
+    /// The letter to the region of a node, if that is another one.
+    pub fn letter_to(&mut self, node: u32) -> Option<&mut RegionLetter> {
+        let region = *self.of_node.get(node as usize)?;
+        (region != self.number).then(|| &mut self.outbox[usize::from(region)])
+    }
+
     /// Packets that left in the current window.
     pub fn packets_crossing(&self) -> u64 {
-        self.outbox.iter().map(|packets| packets.len() as u64).sum()
+        self.outbox.iter().map(|letter| letter.packets.len() as u64).sum()
     }
 }
 
@@ -49,7 +69,10 @@ impl<O: Observer> DataPlane<O> {
         self.region.of_node = of_node.to_vec();
         self.region.number = region;
         self.observer.watch_region(region);
-        self.region.outbox.resize_with(regions, Vec::new);
+        self.region.outbox.resize_with(regions, RegionLetter::default);
+        if let Some(accounts) = &mut self.measured.path_accounts {
+            accounts.restrict_to_region(regions);
+        }
         for (link, from) in self.ports.links.iter_mut().zip(&self.ports.from) {
             let inside = |node: u32| of_node[node as usize] == region;
             let crosses = inside(*from) && !inside(link.to);
@@ -71,10 +94,11 @@ impl<O: Observer> DataPlane<O> {
         let id = departure.packet;
         let (packet, details) = (self.arena[id], self.arena.details(id));
         let known_as = self.observer.packet_name(id);
+        let path = self.measured.path_accounts.as_mut().and_then(|accounts| accounts.take_path(id));
         self.arena.remove(id);
         let to = self.region.of_node[self.ports.links[link as usize].to as usize];
-        let crossing = Crossing { link, departure, packet, details, known_as };
-        self.region.outbox[usize::from(to)].push(crossing);
+        let crossing = Crossing { link, departure, packet, details, known_as, path };
+        self.region.outbox[usize::from(to)].packets.push(crossing);
     }
 
     /// Stores a packet that arrives from another region.
@@ -82,12 +106,24 @@ impl<O: Observer> DataPlane<O> {
         let id = self.arena.insert(crossing.packet);
         self.arena.set_details(id, crossing.details);
         self.observer.on_crossing(id, crossing.known_as);
+        if let Some(accounts) = &mut self.measured.path_accounts {
+            accounts.set_path(id, crossing.path);
+        }
         id
     }
 
-    /// Stores the packets that another region sent; those of each link are in order.
-    pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing>) {
-        for crossing in crossings.drain(..) {
+    /// Puts what left in this window into the letter to another region.
+    pub(super) fn write_letter(&mut self, to: usize) -> &mut RegionLetter {
+        let letter = &mut self.region.outbox[to];
+        if let Some(accounts) = &mut self.measured.path_accounts {
+            std::mem::swap(&mut letter.delay_changes, &mut accounts.changes_by_region[to]);
+        }
+        letter
+    }
+
+    /// Stores the packets of a letter from another region; those of each link are in order.
+    pub(super) fn take_in(&mut self, letter: &mut RegionLetter) {
+        for crossing in letter.packets.drain(..) {
             let packet = self.admit(&crossing);
             let Crossing { link, mut departure, .. } = crossing;
             departure.packet = packet;
@@ -126,10 +162,10 @@ impl<O: Observer> DataPlane<O> {
         let (to, now) = (usize::from(self.region.of_node[link.to as usize]), self.clock.now);
         let is_fifo = link.is_fifo();
         let in_port = |crossing: &Crossing| is_fifo && crossing.departure.at > now;
-        let outbox = std::mem::take(&mut self.region.outbox[to]);
+        let outbox = std::mem::take(&mut self.region.outbox[to].packets);
         let (recalled, others): (Vec<_>, Vec<_>) =
             outbox.into_iter().partition(|crossing| crossing.link == index);
-        self.region.outbox[to] = others;
+        self.region.outbox[to].packets = others;
         // The packets that a FIFO admitted last are here.
         let in_port_count = recalled.iter().filter(|crossing| in_port(crossing)).count();
         let mut rest =

@@ -2,10 +2,10 @@
 
 use super::cut;
 use super::join::join_regions;
-use super::region::Crossing;
+use super::region::RegionLetter;
 use crate::clock::WINDOW_SOURCE;
-use crate::network::Network;
-use crate::observer::{NoObserver, Observer, Trace, WaitHistograms};
+use crate::network::{Agent, Network};
+use crate::observer::{EventOrder, Observer, Trace, WaitHistograms};
 use crate::panic::catch_panic;
 use crate::simulation::{RunError, Simulation};
 use crate::tables::Table;
@@ -13,6 +13,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver};
 use std::sync::{Barrier, Mutex, PoisonError};
+use trunkline_control::rsvp::RsvpConfig;
 use trunkline_units::Span;
 
 /// Maximum number of regions of a run.
@@ -33,10 +34,10 @@ pub fn run_on_threads(
     interrupted: StopCheck<'_>,
 ) -> Result<Vec<Table>, RunError> {
     crate::build::check_indices(network)?;
-    if threads > 1 && can_be_cut(network) {
-        let (nodes, duration) = (network.nodes.len(), network.run.duration_ns);
+    if let Some(look_ahead) = look_ahead(network).filter(|_| threads > 1) {
+        let (nodes, window) = (network.nodes.len(), network.run.duration_ns.min(look_ahead));
         if let Some(of_node) =
-            cut::cut_network(nodes, &network.links, duration, threads.min(MAX_REGIONS))
+            cut::cut_network(nodes, &network.links, window, threads.min(MAX_REGIONS))
         {
             return run_cut(network, seed, &of_node, interrupted);
         }
@@ -57,12 +58,14 @@ pub fn run_cut(
 ) -> Result<Vec<Table>, RunError> {
     let invalid = |why: &str| Err(RunError::Invalid(why.into()));
     crate::build::check_indices(network)?;
-    if of_node.len() != network.nodes.len() || !can_be_cut(network) {
+    let Some(look_ahead) = look_ahead(network).filter(|_| of_node.len() == network.nodes.len())
+    else {
         return invalid("the regions are not of its nodes, or it cannot be cut");
-    }
+    };
     let region = |node: u32| of_node[node as usize];
     let crossing = network.links.iter().filter(|link| region(link.from) != region(link.to));
-    let window = crossing.map(|link| link.delay_ns).min().unwrap_or(network.run.duration_ns);
+    let window =
+        crossing.map(|link| link.delay_ns).min().unwrap_or(network.run.duration_ns).min(look_ahead);
     if window == 0 {
         return invalid("a link between two regions has no delay");
     }
@@ -74,7 +77,7 @@ pub fn run_cut(
     if network.run.waits {
         return run_observed::<WaitHistograms>(network, seed, regions, cut, interrupted);
     }
-    run_observed::<NoObserver>(network, seed, regions, cut, interrupted)
+    run_observed::<EventOrder>(network, seed, regions, cut, interrupted)
 }
 
 fn run_observed<O: Observer>(
@@ -97,12 +100,26 @@ struct RegionCut<'a> {
     window: Span,
 }
 
-/// Whether packets touch only the state of one node: the state of all nodes of a protocol is in one
-/// place, and so are the connections of transfers and the accounts of paths.
-fn can_be_cut(network: &Network) -> bool {
-    network.signalling.is_none()
-        && network.paths.iter().all(|path| !path.account)
-        && network.flows.iter().all(|flow| flow.transfers.is_none())
+/// How far a region may run before it hears where messages of signalling have arrived; none if the network
+/// cannot be cut.
+///
+/// Packets may touch only the state of one node. A connection that is kept is idle for its sender once its receiver
+/// has all data, in another place. A protocol must take time to handle each message.
+fn look_ahead(network: &Network) -> Option<Span> {
+    if network.flows.iter().any(|flow| flow.transfers.as_ref().is_some_and(|all| all.kept)) {
+        return None;
+    }
+    let Some(signalling) = &network.signalling else { return Some(Span::MAX) };
+    let is_of_messages =
+        |flow: u32| matches!(&*network.flows[flow as usize].agent, Agent::Control(_));
+    let mut probes = network.probes.iter().filter(|probe| probe.measure.is_of_flow());
+    if signalling.ldp.is_some()
+        || signalling.ospf.is_some()
+        || probes.any(|probe| is_of_messages(probe.target))
+    {
+        return None;
+    }
+    signalling.rsvp.as_ref().map_or(Some(Span::MAX), RsvpConfig::look_ahead)
 }
 
 /// How a region ended: its state, or why it failed.
@@ -140,7 +157,10 @@ fn run_regions<O: Observer>(
                     let (of_node, region) = (cut.of_node, region as u8);
                     let plane = &mut simulation.hosts.plane;
                     plane.restrict_to_region(of_node, region, meeting.regions);
-                    let Simulation { sampler, hosts, .. } = &mut simulation;
+                    let Simulation { sampler, hosts, control, .. } = &mut simulation;
+                    if let Some(control) = control {
+                        control.restrict_to_region();
+                    }
                     sampler.keep_probes(hosts, |node| of_node[node as usize] == region);
                     simulation.arm(network);
                     Ok(simulation)
@@ -172,15 +192,15 @@ struct RegionBarrier {
     /// of another.
     failed: [AtomicBool; 2],
     /// By parity too, by the region it is from and the region it is for.
-    letters: Vec<Mutex<Vec<Crossing>>>,
+    letters: Vec<Mutex<RegionLetter>>,
     regions: usize,
 }
 
 impl RegionBarrier {
-    fn exchange(&self, parity: usize, from: usize, to: usize, packets: &mut Vec<Crossing>) {
+    fn exchange(&self, parity: usize, from: usize, to: usize, own: &mut RegionLetter) {
         let place = (parity * self.regions + from) * self.regions + to;
         let mut letter = self.letters[place].lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::swap(&mut *letter, packets);
+        std::mem::swap(&mut *letter, own);
     }
 }
 
@@ -195,7 +215,9 @@ fn serve<O: Observer>(
 ) -> RegionOutcome<O> {
     let mut state = built;
     let (mut until, mut parity) = (0, 0);
-    let mut inbox = Vec::new();
+    let mut inbox = RegionLetter::default();
+    let (mut delay_changes, mut connection_changes) = (Vec::new(), Vec::new());
+    let mut ended_messages = Vec::new();
     while until < network.run.duration_ns {
         until = (until + cut.window).min(network.run.duration_ns);
         state = state.and_then(|mut simulation| {
@@ -204,9 +226,14 @@ fn serve<O: Observer>(
         });
         match &mut state {
             Ok(simulation) => {
+                simulation.hosts.report_connections();
+                let control = simulation.control.as_mut();
+                let ended =
+                    control.map(|control| control.take_ended_messages()).unwrap_or_default();
                 for to in 0..meeting.regions {
-                    let outbox = &mut simulation.hosts.plane.region.outbox[to];
-                    meeting.exchange(parity, region, to, outbox);
+                    let letter = simulation.hosts.plane.write_letter(to);
+                    letter.ended_messages.extend_from_slice(&ended);
+                    meeting.exchange(parity, region, to, letter);
                 }
             }
             _ => meeting.failed[parity].store(true, Ordering::SeqCst),
@@ -219,6 +246,16 @@ fn serve<O: Observer>(
             for from in 0..meeting.regions {
                 meeting.exchange(parity, from, region, &mut inbox);
                 simulation.hosts.plane.take_in(&mut inbox);
+                simulation.hosts.take_connection_news(&mut inbox.connections);
+                delay_changes.append(&mut inbox.delay_changes);
+                connection_changes.append(&mut inbox.connections.changed);
+                ended_messages.append(&mut inbox.ended_messages);
+            }
+            simulation.hosts.take_connection_changes(&mut connection_changes);
+            simulation.take_ended_messages(&mut ended_messages);
+            let measured = &mut simulation.hosts.plane.measured;
+            if let Some(accounts) = &mut measured.path_accounts {
+                accounts.smooth(&mut delay_changes, measured.at_warm_up.at);
             }
         }
         parity ^= 1;

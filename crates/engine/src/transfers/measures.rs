@@ -82,6 +82,22 @@ impl TransferBin {
         self.slowdowns.add(pool, milli);
     }
 
+    /// Adds the counts of another region, in the same pool; the slowdowns are those of one of the two.
+    fn join(&mut self, more: &Self, pool: &mut Pool) {
+        self.started += more.started;
+        self.finished += more.finished;
+        self.bytes += more.bytes;
+        self.objects += more.objects;
+        self.sum += more.sum;
+        self.min = self.min.min(more.min);
+        self.max = self.max.max(more.max);
+        self.times.merge(&more.times, pool);
+        self.with_slowdown += more.with_slowdown;
+        self.slowdown_sum += more.slowdown_sum;
+        self.slowdown_max = self.slowdown_max.max(more.slowdown_max);
+        self.slowdowns.merge(&more.slowdowns, pool);
+    }
+
     fn restart(&mut self, pool: &mut Pool) {
         self.times.clear(pool);
         self.slowdowns.clear(pool);
@@ -107,6 +123,8 @@ pub struct TransferMeasures {
     bins: Vec<TransferBin>,
     record: bool,
     rows: Vec<TransferRow>,
+    /// Numbers and ends of recorded transfers whose rows another region has.
+    finished_elsewhere: Vec<(u32, Time)>,
 }
 
 impl TransferMeasures {
@@ -118,7 +136,7 @@ impl TransferMeasures {
         if pages {
             bins.push(TransferBin::new(RowKind::Page, u64::MAX));
         }
-        Self { bins, record, rows: Vec::new() }
+        Self { bins, record, rows: Vec::new(), finished_elsewhere: Vec::new() }
     }
 
     fn of_size(&self, bytes: u64) -> usize {
@@ -138,7 +156,7 @@ impl TransferMeasures {
     }
 
     /// Its last byte has arrived, `time` after its start.
-    pub fn finish(&mut self, bytes: u64, number: u32, time: Span, floor: Span, pool: &mut Pool) {
+    pub fn finish(&mut self, bytes: u64, time: Span, floor: Span, pool: &mut Pool) {
         let bin = self.of_size(bytes);
         for bin in [0, bin] {
             self.bins[bin].finish(bytes, 1, time, pool);
@@ -146,8 +164,32 @@ impl TransferMeasures {
                 self.bins[bin].add_slowdown(time as f64 / floor as f64, pool);
             }
         }
-        if let Some(row) = (number as usize).checked_sub(1).and_then(|at| self.rows.get_mut(at)) {
-            row.finish = Some(row.start + time);
+    }
+
+    /// A recorded transfer, by its number, has ended.
+    pub fn record_end(&mut self, number: u32, at: Time) {
+        let Some(index) = (number as usize).checked_sub(1) else { return };
+        match self.rows.get_mut(index) {
+            Some(row) => row.finish = Some(at),
+            None => self.finished_elsewhere.push((number, at)),
+        }
+    }
+
+    /// Adds the measures of another region, whose histograms come behind `blocks` blocks of the pool.
+    pub fn join(&mut self, more: &mut Self, blocks: usize, pool: &mut Pool) {
+        for (own, more) in self.bins.iter_mut().zip(&mut more.bins) {
+            more.times.moved(blocks);
+            more.slowdowns.moved(blocks);
+            own.join(more, pool);
+        }
+        if self.rows.is_empty() {
+            std::mem::swap(&mut self.rows, &mut more.rows);
+        }
+        self.finished_elsewhere.append(&mut more.finished_elsewhere);
+        if !self.rows.is_empty() {
+            for (number, at) in std::mem::take(&mut self.finished_elsewhere) {
+                self.record_end(number, at);
+            }
         }
     }
 
@@ -169,6 +211,7 @@ impl TransferMeasures {
     pub fn restart(&mut self, pool: &mut Pool) {
         self.bins.iter_mut().for_each(|bin| bin.restart(pool));
         self.rows.clear();
+        self.finished_elsewhere.clear();
     }
 }
 

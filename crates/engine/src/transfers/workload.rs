@@ -1,5 +1,6 @@
 //! One flow of transfers: the process that opens them, and the counters of those that are over.
 
+use super::connections::{ConnectionSlots, ConnectionTimers, RECEIVER_END, SENDER_END};
 use super::measures::TransferMeasures;
 use super::min_time::MinTransferTime;
 use crate::hosts::FlowPlan;
@@ -60,7 +61,10 @@ pub struct Workload {
     pub floor: MinTransferTime,
     /// Connections stay open for the next transfer; none: each transfer has its own.
     pub kept: Option<KeptConnections>,
-    /// Connections that are open.
+    pub slots: ConnectionSlots,
+    /// Timers of its connections, of senders and of receivers.
+    pub timers: [ConnectionTimers; 2],
+    /// Connections whose senders have still something to do.
     pub open: u64,
     /// Application bytes and counters of those that are closed.
     pub closed_bytes: u64,
@@ -113,10 +117,26 @@ impl Workload {
             measures: TransferMeasures::new(&transfers.bins_bytes, transfers.record, pages),
             floor,
             kept: transfers.kept.then(KeptConnections::default),
+            slots: ConnectionSlots::default(),
+            timers: Default::default(),
             open: 0,
             closed_bytes: 0,
             closed: Counters::default(),
         })
+    }
+
+    /// End of its flow at which the process that opens transfers is: users and players are at the receivers.
+    pub fn wakes_end(&self) -> usize {
+        match self.opener {
+            Opener::Pages { .. } | Opener::Video { .. } => RECEIVER_END,
+            Opener::Arrivals(_) | Opener::Requests { .. } => SENDER_END,
+        }
+    }
+
+    /// When one of its ends has something to do: a connection, or the process that opens transfers.
+    pub fn next_at_end(&self, end: usize) -> Time {
+        let opens_at = if self.wakes_end() == end { self.next_at() } else { NEVER };
+        self.timers[end].first_at().min(opens_at)
     }
 
     /// When it opens its next transfer by itself; [`NEVER`] if it would after it has stopped.

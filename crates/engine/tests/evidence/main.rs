@@ -11,6 +11,7 @@ mod event_free_hops;
 mod mpls;
 mod ns2;
 mod partition;
+mod partition_signalling;
 mod probes;
 mod processing;
 mod queueing;

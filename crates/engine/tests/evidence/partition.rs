@@ -4,14 +4,104 @@ use crate::random::{any_lab, NODES};
 use crate::support::*;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
-use trunkline_agent::tcp::Variant;
-use trunkline_engine::network::{Agent, Measure};
+use trunkline_agent::tcp::{TcpConfig, Variant};
+use trunkline_agent::workload::{
+    OpenConfig, PagesConfig, Rule, Times, TransferGaps, TransferSizes, VideoConfig,
+};
+use trunkline_engine::network::{
+    Agent, FlowKey, Flows, Hosts, Measure, Opened, Overflow, Queue, Transfers, Ttl,
+};
 use trunkline_engine::{run_cut, run_on_threads, RunError, Table};
 
 const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
 
 fn bits(tables: Vec<Table>) -> Outcome {
     Outcome { tables, lines: vec![] }
+}
+
+/// Transfers of a kind over the flow, of ends and agent that it has.
+fn transfers(opened: Opened) -> Option<Box<Transfers>> {
+    Some(Box::new(Transfers { opened, bins_bytes: vec![3_000, 40_000], record: true, kept: false }))
+}
+
+/// Every TCP flow carries transfers that arrive by themselves; users of pages and viewers of films are
+/// served between two nodes more.
+fn carry_transfers(lab: &mut Lab, (server, client): (usize, usize), connect: bool) {
+    let sizes = |mean_bytes| TransferSizes::Exponential { mean_bytes };
+    for flow in &mut lab.network.flows {
+        if let Agent::Tcp(_) = &*flow.agent {
+            let gaps = TransferGaps::Poisson { mean_ns: 20e6 };
+            let arrivals = OpenConfig { gaps, sizes: sizes(8_000.0) };
+            flow.transfers = transfers(Opened::Arrivals(arrivals));
+        }
+    }
+    let first = lab.network.flows.len() as u32;
+    let users = PagesConfig {
+        users: 3,
+        parallel: 2,
+        main: sizes(4_000.0),
+        embedded: sizes(2_000.0),
+        objects: TransferSizes::Fixed { bytes: 3 },
+        reading: Times::Fixed(100 * MS),
+        parsing: Times::Fixed(4 * MS),
+    };
+    let players = VideoConfig {
+        players: 2,
+        chunk_ns: SECOND / 2,
+        ladder_bit_s: vec![MBIT / 10, MBIT],
+        buffer_ns: 2 * SECOND,
+        start_ns: SECOND / 2,
+        rule: Rule::Rate,
+        spread_ns: 50 * MS,
+    };
+    let of_users = Opened::Pages { users, requests: first + 1, request_bytes: 300 };
+    let of_viewers = Opened::Video { players, requests: first + 3, request_bytes: 300 };
+    let names = lab.network.nodes.iter().map(|node| node.name.clone()).collect::<Vec<_>>();
+    for (index, opened) in
+        [of_users, Opened::Requests, of_viewers, Opened::Requests].into_iter().enumerate()
+    {
+        let (from, to) = if index % 2 == 0 { (server, client) } else { (client, server) };
+        let agent = Agent::Tcp(TcpConfig { connect, ..tcp(Variant::Sack) });
+        let flow = lab.flow(&format!("more{index}"), &names[from], &names[to], agent);
+        lab.network.flows[flow].transfers = transfers(opened);
+    }
+    // They join the classes of the first flow.
+    let rows = 2 * lab.network.flows.len();
+    for port in lab.network.ports.iter_mut().filter(|port| !port.classifier.flow_rows.is_empty()) {
+        let first = port.classifier.flow_rows[0];
+        port.classifier.flow_rows.resize(rows, first);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// Any queues and losses, flow queues by connection among them, with transfers that open and close,
+    /// with and without a handshake, any node in any of three regions.
+    #[test]
+    fn any_cut_of_any_network_with_transfers_gives_every_table_bit_by_bit(
+        mut lab in any_lab(),
+        regions in proptest::collection::vec(0..3u8, NODES),
+        ends in (0..NODES, 1..NODES).prop_map(|(from, step)| (from, (from + step) % NODES)),
+        connect in any::<bool>(),
+        trace in any::<bool>(),
+    ) {
+        carry_transfers(&mut lab, ends, connect);
+        lab.network.run.trace = trace;
+        for flow in 0..lab.network.flows.len() {
+            lab.probe(Measure::Transfers, flow, 7 * MS);
+        }
+        for link in &mut lab.network.links {
+            link.delay_ns += MS;
+            link.rate_bit_s += MBIT;
+        }
+        let uncut = run_on_threads(&lab.network, 3, 1, NEVER).expect("the run ends");
+        let cut = run_cut(&lab.network, 3, &regions, NEVER).expect("the run ends");
+        let (uncut, cut) = (bits(uncut), bits(cut));
+        for (one, other) in uncut.bits(&[]).iter().zip(cut.bits(&[])) {
+            prop_assert!(*one == other, "{} of {}", one.1, one.0);
+        }
+    }
 }
 
 proptest! {
@@ -27,6 +117,7 @@ proptest! {
     ) {
         lab.network.run.trace = record == 1;
         lab.network.run.waits = record == 2;
+        lab.network.paths.iter_mut().for_each(|path| path.account = true);
         for (index, (measure, step)) in Measure::ALL.into_iter().zip(steps).enumerate() {
             let targets = match measure.is_of_flow() {
                 true => lab.network.flows.len(),
@@ -40,6 +131,82 @@ proptest! {
         let uncut = run_on_threads(&lab.network, 3, 1, NEVER).expect("the run ends");
         let cut = run_cut(&lab.network, 3, &regions, NEVER).expect("the run ends");
         prop_assert!(bits(uncut).bits(&[]) == bits(cut).bits(&[]));
+    }
+}
+
+/// Hundreds of transfers that share queues by connection with losses on the way, their ends in different
+/// regions and in the same one with another between them; of each the same time, and nothing stays open.
+#[test]
+fn transfers_of_many_connections_are_those_of_one_thread() {
+    for connect in [false, true] {
+        let mut lab = Lab::chain(&["a", "b", "c", "d", "e"], 20 * MBIT, 3 * MS);
+        for (from, to) in [("a", "e"), ("d", "b"), ("a", "b")] {
+            let agent = Agent::Tcp(TcpConfig { connect, ..tcp(Variant::Sack) });
+            lab.flow(&format!("{from}{to}"), from, to, agent);
+        }
+        carry_transfers(&mut lab, (4, 1), connect);
+        let flows = lab.network.flows.len();
+        let flow_queues = Flows {
+            queues: Some(64),
+            quantum_bytes: 1040,
+            new_first: true,
+            labelled: FlowKey::Label,
+            overflow: Overflow::Tail,
+            batch: 1,
+            flow_limit_packets: None,
+            ways: 1,
+            hosts: Hosts::Flows,
+        };
+        let port = fifo(Queue { flows: Some(flow_queues), ..queue(60, false) });
+        (0..8).for_each(|link| lab.feed(link, port.clone()));
+        (lab.network.links[2].loss, lab.network.links[5].loss) = (0.02, 0.01);
+        lab.network.flows.iter_mut().for_each(|flow| flow.stop_ns = Some(3 * SECOND));
+        let open_now: Vec<_> =
+            (0..flows).map(|flow| lab.probe(Measure::Transfers, flow, SECOND)).collect();
+        lab.lasting(SECOND, 12 * SECOND);
+        let uncut = lab.run(3);
+        let ended = uncut.table("transfers").int("finish_ns");
+        assert!(ended.len() > 300 && ended.iter().all(|at| *at > 0), "{}", ended.len());
+        for probe in open_now {
+            assert_eq!(uncut.series(probe).last().map(|(_, open)| *open), Some(0.0));
+        }
+        for regions in [[0, 0, 1, 1, 1], [0, 1, 1, 2, 0], [2, 1, 0, 1, 2]] {
+            let cut = bits(run_cut(&lab.network, 3, &regions, NEVER).expect("the run ends"));
+            for (one, other) in uncut.bits(&[]).iter().zip(cut.bits(&[])) {
+                assert!(*one == other, "{regions:?}: {} of {}", one.1, one.0);
+            }
+        }
+    }
+}
+
+/// The jitter of a path is an average that forgets: it depends on the order of all its packets, which
+/// end in three regions here, many of them at one instant.
+#[test]
+fn the_account_of_a_path_is_that_of_one_thread_where_its_packets_end_in_several_regions() {
+    let mut lab = Lab::chain(&["a", "b", "c", "d", "e"], 50 * MBIT, 3 * MS);
+    let route = &["a", "b"];
+    let tunnel = Tunnel { route, first_label: 100, removal: Removal::Ultimate, ttl: Ttl::Uniform };
+    for (index, end) in ["c", "d", "e", "c", "d", "e"].iter().enumerate() {
+        let agent = match index {
+            0..3 => on_off(4 * MBIT, 500 + 100 * index as u32, 4 * MS, 4 * MS),
+            _ => cbr(2 * MBIT, 500),
+        };
+        let flow = lab.flow(&format!("flow{index}"), "a", end, agent);
+        match index {
+            0 => {
+                lab.carry(flow, &tunnel);
+            }
+            _ => lab.network.flows[flow].fec = lab.network.flows[0].fec,
+        }
+    }
+    lab.network.links[6].loss = 0.05;
+    lab.network.paths[0].account = true;
+    lab.lasting(SECOND / 2, 2 * SECOND);
+    let uncut = lab.run(3);
+    assert!(uncut.path(0, "jitter_ns") > 0.0);
+    for regions in [[0, 0, 0, 1, 1], [0, 0, 1, 2, 0], [2, 1, 0, 1, 2]] {
+        let cut = run_cut(&lab.network, 3, &regions, NEVER).expect("the run ends");
+        assert!(uncut.bits(&[]) == bits(cut).bits(&[]), "{regions:?}");
     }
 }
 

@@ -73,6 +73,11 @@ impl Outcome {
         self.value("flows", flow, column)
     }
 
+    /// A number about a path.
+    pub fn path(&self, path: usize, column: &str) -> f64 {
+        self.value("paths", path, column)
+    }
+
     /// A number about a class of a link's port.
     pub fn class(&self, link: u32, class: u16, column: &str) -> f64 {
         let ports = self.table("ports");

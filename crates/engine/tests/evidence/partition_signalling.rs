@@ -1,0 +1,246 @@
+//! RSVP-TE on several threads: the results of one thread, wherever the network is cut.
+
+use crate::support::*;
+use proptest::prelude::*;
+use trunkline_agent::tcp::Variant;
+use trunkline_control::rsvp::config::{
+    Action, Binding, ClassTypes, Hop, Order, Protection, Requests, Session,
+};
+use trunkline_control::rsvp::{RsvpConfig, EVENTS};
+use trunkline_engine::network::recovery::{Detection, Failure, Outage, Outages};
+use trunkline_engine::network::signalling::Signalling;
+use trunkline_engine::network::{Agent, Control, Measure, Path};
+use trunkline_engine::{run_cut, RunError};
+
+const NODES: usize = 6;
+const NAMES: [&str; NODES] = ["n0", "n1", "n2", "n3", "n4", "n5"];
+const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
+
+/// Options of a run with signalling.
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    processing_ns: u64,
+    reliable: bool,
+    summary: bool,
+    hello: bool,
+    soft: bool,
+    detours: bool,
+    make_before_break: bool,
+    flooding_ns: u64,
+}
+
+fn any_options() -> impl Strategy<Value = Options> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let times = (MS / 2..4 * MS, prop_oneof![Just(0), Just(30 * MS)], any::<bool>());
+    (flags, times).prop_map(
+        |(
+            (reliable, hello, soft, detours, make_before_break),
+            (processing_ns, flooding_ns, all),
+        )| {
+            let summary = reliable && all;
+            Options {
+                processing_ns,
+                reliable,
+                summary,
+                hello,
+                soft,
+                detours,
+                make_before_break,
+                flooding_ns,
+            }
+        },
+    )
+}
+
+/// Paths that are set up at one time, preempt each other, are moved by a failure, by orders and by better
+/// routes, and random requests, on a ring of six nodes with a chord; data ride on the paths.
+fn signalled_ring(options: Options) -> Lab {
+    let mut lab = Lab::new();
+    for node in 0..NODES {
+        lab.duplex(NAMES[node], NAMES[(node + 1) % NODES], 10 * MBIT, 3 * MS);
+    }
+    lab.duplex("n0", "n3", 10 * MBIT, 2 * MS);
+    lab.feed(2, fifo(queue(6, false)));
+    lab.network.links[5].loss = 0.03;
+    let messages = Agent::Control(Control { header_bytes: 20 });
+    lab.flow("messages", "n0", "n1", messages);
+    let ends = [(0, 3), (1, 4), (3, 0), (5, 2), (2, 5)];
+    let sessions = (0..).zip(ends).map(|(index, (head, tail))| {
+        let mut route = Vec::new();
+        let mut node: usize = head;
+        while node != tail {
+            let next = (node + 1) % NODES;
+            route.push(lab.between(NAMES[node], NAMES[next]));
+            node = next;
+        }
+        let (links, name) = (route.clone(), format!("path{index}"));
+        lab.network.paths.push(Path { name: name.clone(), links, account: index % 2 == 0 });
+        let agent = match index {
+            0 | 3 => cbr(2 * MBIT, 500),
+            _ => Agent::Tcp(tcp(Variant::Sack)),
+        };
+        let flow = lab.flow(&format!("flow{index}"), NAMES[head], NAMES[tail], agent);
+        lab.network.flows[flow].fec = index as u16 + 1;
+        let protection = Protection {
+            one_to_one: true,
+            node: false,
+            bandwidth: false,
+            computed: true,
+            detours: vec![],
+        };
+        Session {
+            name,
+            path: index,
+            bandwidth_bit_s: 4 * MBIT,
+            setup: 6 - index as u8,
+            hold: 6 - index as u8,
+            class_type: 0,
+            start_ns: (index != 4).then_some(100 * MS),
+            dynamic: true,
+            hops: vec![Hop { label: None, entry: None }; route.len() + 1],
+            route,
+            computed: index == 1,
+            constraints: None,
+            classes: vec![Binding { fec: index as u16 + 1, dscps: vec![] }],
+            pipe: false,
+            diffserv: [None, None],
+            protection: (options.detours && index < 2).then_some(protection),
+            around: vec![],
+            auto_bandwidth: None,
+        }
+    });
+    let sessions: Vec<Session> = sessions.collect();
+    let order = |at_ns, session, action| Order { at_ns, session, action };
+    let rsvp = RsvpConfig {
+        flow: 0,
+        refresh_ns: 200 * MS,
+        multiplier: 3,
+        processing_ns: options.processing_ns,
+        resend_ns: options.reliable.then_some(50 * MS),
+        resend_increment: 1.0,
+        resend_limit: 3,
+        summary: options.summary,
+        hello_ns: options.hello.then_some(60 * MS),
+        retry_ns: 150 * MS,
+        attempts: 2,
+        flooding_ns: Some(options.flooding_ns),
+        flooding_threshold: 0.0,
+        make_before_break: options.make_before_break,
+        cleanup_ns: 40 * MS,
+        soft_ns: options.soft.then_some(100 * MS),
+        reoptimise_ns: Some(300 * MS),
+        discard: false,
+        reservable: vec![10 * MBIT; lab.network.links.len()],
+        class_types: ClassTypes::default(),
+        attributes: vec![],
+        sessions,
+        orders: vec![
+            order(400 * MS, 4, Action::SetUp {}),
+            order(700 * MS, 0, Action::Resize { bandwidth_bit_s: 5 * MBIT }),
+            order(1_300 * MS, 2, Action::Move { route: None }),
+        ],
+        requests: vec![Requests {
+            name: "requests".into(),
+            head: 4,
+            tail: 1,
+            bandwidth_bit_s: MBIT,
+            setup: 7,
+            hold: 7,
+            every_ns: 40 * MS,
+            holding_ns: 120 * MS,
+            route: None,
+        }],
+    };
+    let detection = Detection::Fixed { delay_ns: 5 * MS };
+    let (ldp, ospf) = (None, None);
+    lab.network.signalling = Some(Signalling { detection, ldp, ospf, rsvp: Some(rsvp) });
+    let links = vec![lab.between("n1", "n2"), lab.between("n2", "n1")];
+    lab.network.recovery.failures.push(Failure {
+        name: "cut".into(),
+        links,
+        node: false,
+        outages: Outages::Fixed {
+            at: vec![Outage { failed_ns: 900 * MS, repaired_ns: Some(1_500 * MS) }],
+        },
+        drain: None,
+    });
+    lab.lasting(250 * MS, 2 * SECOND);
+    lab
+}
+
+fn assert_same_on_one_thread(lab: &Lab, seed: u64, regions: &[u8]) {
+    let uncut = match lab.network.run.trace {
+        true => Outcome {
+            tables: trunkline_engine::run_on_threads(&lab.network, seed, 1, NEVER)
+                .expect("the run ends"),
+            lines: vec![],
+        },
+        false => lab.run(seed),
+    };
+    let tables = run_cut(&lab.network, seed, regions, NEVER).expect("the run ends");
+    let cut = Outcome { tables, lines: vec![] };
+    for (one, other) in uncut.bits(&[]).iter().zip(cut.bits(&[])) {
+        assert!(*one == other, "{regions:?}: {} of {}", one.1, one.0);
+    }
+}
+
+/// What happens to the paths of this file's network, so that its other tests are of something.
+#[test]
+fn paths_are_set_up_refused_preempted_and_moved() {
+    let options = Options {
+        processing_ns: MS,
+        reliable: true,
+        summary: false,
+        hello: true,
+        soft: false,
+        detours: true,
+        make_before_break: true,
+        flooding_ns: 0,
+    };
+    let lab = signalled_ring(options);
+    let run = lab.run(1);
+    let of = |name: &str| {
+        let number = EVENTS.iter().position(|event| *event == name).expect("a kind of event");
+        let rows = run.table("signalling").int("event");
+        rows.iter().filter(|event| **event == number as i64).count()
+    };
+    assert!(of("up") > 20 && of("preempted") > 0, "{} {}", of("up"), of("preempted"));
+    assert!(run.path(0, "packets") > 100.0 && run.flow(0, "packets_dropped") > 0.0);
+    for regions in [[0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [1, 1, 0, 0, 0, 0]] {
+        assert_same_on_one_thread(&lab, 1, &regions);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn any_cut_of_a_network_that_signals_gives_every_table_bit_by_bit(
+        options in any_options(),
+        regions in proptest::collection::vec(0..3u8, NODES),
+        seed in 0..100u64,
+        trace in any::<bool>(),
+    ) {
+        let mut lab = signalled_ring(options);
+        lab.network.run.trace = trace;
+        lab.probe(Measure::QueuePackets, 3, 7 * MS);
+        assert_same_on_one_thread(&lab, seed, &regions);
+    }
+}
+
+/// A node that acts on a message when it arrives leaves no time to make it known.
+#[test]
+fn signalling_without_time_to_handle_a_message_takes_one_thread() {
+    let options = Options {
+        processing_ns: 0,
+        reliable: false,
+        summary: false,
+        hello: false,
+        soft: false,
+        detours: false,
+        make_before_break: true,
+        flooding_ns: 0,
+    };
+    let refused = run_cut(&signalled_ring(options).network, 1, &[0, 0, 0, 1, 1, 1], NEVER);
+    assert!(matches!(refused, Err(RunError::Invalid(_))));
+}
