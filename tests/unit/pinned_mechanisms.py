@@ -116,11 +116,17 @@ def list_other_agents() -> dict[str, str]:
         "mean_on: 50 ms, "
         "mean_off: 70 ms, size: {lognormal: {mean: 10 kB, sd: 20 kB, min: 100 B, max: 1 MB}}}",
     }
-    return {
+    found = {
         f"{name}, {kind}": write_dumbbell(flow, port=port)
         for name, flow in flows.items()
         for kind, port in (("drops", SHORT_QUEUE), ("marks", MARKING))
     }
+    # Nodes that take time, next to a link that reorders.
+    busy = (
+        "{A: {}, B: {processing: {fixed: 20 us, ip_lookup: 9 us}}, C: {processing: 30 us}, D: {}}"
+    )
+    found["processing"] = found["pareto, drops"].replace("[A, B, C, D]", busy)
+    return found
 
 
 def list_aqms() -> dict[str, str]:
@@ -612,7 +618,30 @@ def list_placements() -> dict[str, str]:
     return found
 
 
+def list_captures() -> dict[str, str]:
+    """Runs with all their packets: messages of each protocol, stacks of labels, segments."""
+    control, labels, tcp = list_control(), list_labels(), list_tcp()
+    chosen = {
+        **{name: control[f"{name}, 0 %"] for name in ("LDP, ordered", "RSVP-TE, summary")},
+        **{
+            f"RSVP-TE, {kind}": control[f"RSVP-TE, {kind} of a node, 0 %"]
+            for kind in ("reliable, detour", "hello, facility-bypass")
+        },
+        "OSPF": control["OSPF, slow, 0 %"],
+        "class types": control["class types, mam, OSPF"],
+        **{name: labels[name] for name in ("pipe in uniform", "segments, entropy")},
+        **{name: tcp[name] for name in ("prague, rfc, sack, marks", "sack, linux, 40 ms")},
+    }
+    return {
+        name: re.sub("duration: [0-9]+ s", "duration: 2300 ms", text)
+        .replace(", trace: false", "")
+        .replace("run: {", "run: {trace: true, ")
+        for name, text in chosen.items()
+    }
+
+
 MECHANISMS = {
+    "captures": list_captures,
     "tcp": list_tcp,
     "agents": list_other_agents,
     "queues": list_aqms,

@@ -22,6 +22,7 @@ import pytest
 from trunkline.engine import simulate
 from trunkline.network import compile
 from trunkline.scenario import ScenarioError, load
+from trunkline.trace import write_capture
 
 from .pinned_mechanisms import MECHANISMS
 from .test_features_together import FEATURES, dump_point_scenario
@@ -60,8 +61,13 @@ PLACES = [
 ]
 
 
-def make_pin(source: Path | str, text: str, max_duration_s: float | None) -> Pin | None:
-    """Compile and run a scenario; None if it is part of one, or wrong on purpose."""
+def make_pin(
+    source: Path | str, text: str, max_duration_s: float | None, folder: Path | None = None
+) -> Pin | None:
+    """Compile and run a scenario; None if it is part of one, or wrong on purpose.
+
+    folder: For a capture of the run, whose packets are then pinned too.
+    """
     try:
         scenario = load(source)
     except ScenarioError:
@@ -69,6 +75,12 @@ def make_pin(source: Path | str, text: str, max_duration_s: float | None) -> Pin
     network = compile(scenario)
     results = simulate(shorten_run(network.to_json(), max_duration_s), seeds=[1], threads=1)[0]
     hashes = results.hash() + hash_other_columns(results, ENGINE_BUSINESS)
+    if folder is not None:
+        file = folder / "all.pcapng"
+        write_capture(results, network.data, file)
+        content = file.read_bytes()
+        # The first block has the version of the program.
+        hashes += hashlib.sha256(content[int.from_bytes(content[4:8], "little") :]).hexdigest()
     return hash_text(text), network.hash()[:32], hash_text(hashes)
 
 

@@ -48,3 +48,5 @@ def test_values_are_by_metric_and_row_with_null_where_nothing_arrived() -> None:
         collect_values(runs(), [parse_metric("delay_mean_s@cal")])
     alone = collect_values(runs()[:1], [parse_metric("delay_mean_s")])
     assert [*alone] == [("flows.delay_mean_s", name) for name in ("call", "web", "idle")]
+    with pytest.raises(ValueError, match="no row 'cal'; did you mean call"):
+        collect_values(runs()[:1], [parse_metric("delay_mean_s@cal")])

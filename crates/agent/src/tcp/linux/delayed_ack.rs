@@ -187,6 +187,18 @@ mod linux {
         assert_eq!((answer.delay, answer.due(48 * MS)), (40, 38 * 4 * MS));
     }
 
+    /// A pause is from tick to tick: from 50 ms, tick 12, to 72 ms, where tick 18 begins. 6 of 10: 5 + 6 = 11; 5
+    /// would be half of the least delay: 5 + 5.
+    #[test]
+    fn tcp_event_data_recv_a_tick_begins_at_its_instant() {
+        let mut answer = fresh();
+        answer.on_expected_segment(0, 72 * MS);
+        assert_eq!(answer.delay, 11);
+        let mut answer = fresh();
+        answer.on_expected_segment(0, 72 * MS - 1);
+        assert_eq!(answer.delay, 10);
+    }
+
     /// 10 ticks; a pause of 8 is shorter: 5 + 8 = 13; one of 12: 6 + 12 = 18; one of 4, at most half of
     /// 10: 9 + 5 = 14; the last quick one ends it: 10.
     #[test]
