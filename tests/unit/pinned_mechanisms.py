@@ -357,6 +357,8 @@ def list_control() -> dict[str, str]:
         "break": "refresh: 300 ms, make_before_break: false, retry: 300 ms, reoptimise: 500 ms",
         "by load": "refresh: 300 ms, auto_bandwidth: {p: {sample: 100 ms, adjust: 300 ms, "
         "threshold: 10 %, minimum: 100 kbit/s, maximum: 4 Mbit/s}}",
+        "by load, at once": "refresh: 300 ms, auto_bandwidth: {p: {sample: 200 ms, adjust: 200 ms, "
+        "minimum: 2 Mbit/s, maximum: 2 Mbit/s}}",
     }
     paths = (
         "paths:\n"
@@ -629,7 +631,10 @@ def list_captures() -> dict[str, str]:
         },
         "OSPF": control["OSPF, slow, 0 %"],
         "class types": control["class types, mam, OSPF"],
-        **{name: labels[name] for name in ("pipe in uniform", "segments, entropy")},
+        **{
+            name: labels[name]
+            for name in ("pipe in uniform", "segments, entropy", "backup, php", "bypass, last pops")
+        },
         **{name: tcp[name] for name in ("prague, rfc, sack, marks", "sack, linux, 40 ms")},
     }
     return {
