@@ -582,6 +582,11 @@ def list_placements() -> dict[str, str]:
         "all": "include_all: gold",
     }
     for (name, words), kind in product(constraints.items(), ("link", "node", "risk")):
+        found[f"{name}, alone, signalled"] = write_mesh(
+            "signalling: {kind: rsvp-te, retry: 300 ms, reoptimise: 300 ms}\n"
+            f"paths: {{p: {{from: S, to: T, route: auto, bandwidth: 3 Mbit/s, {words}}}}}\n"
+            "trunks: {p: {path: p, flows: f}}\n"
+        )
         found[f"{name}, {kind}, signalled"] = write_mesh(
             "signalling: {kind: rsvp-te, retry: 300 ms, reoptimise: 300 ms}\n"
             f"paths:\n  p: {{from: S, to: T, route: auto, bandwidth: 3 Mbit/s, {words}}}\n"
@@ -613,7 +618,7 @@ def list_placements() -> dict[str, str]:
             f"\ntrunkline: 1\nnodes: [{nodes}]\n"
             "defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}\n"
             f"links: {{A-B: {{}}{links}}}\n"
-            "traffic: {bulk: {agent: tcp, flows: 3, variant: sack}}\n"
+            "traffic: {bulk: {agent: udp, arrivals: poisson}}\n"
             f"demands: {{d: {{{demand}, class: bulk, scale: 0.9}}}}\nscale: 50 %\n"
             "trunks: {t: {demands: d, path: auto}}\nrun: {duration: 300 ms}\n"
         )
