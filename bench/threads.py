@@ -27,7 +27,7 @@ FAILURE_COUNT = 10
 FAILURE_STEP_NS = 150_000_000
 # Rows and columns of routers, each joined to four others: 1,000 one-way links.
 GRID_SIZE = (10, 25)
-GRID_DURATION_NS = 500_000_000
+GRID_DURATION_NS = 4_000_000_000
 # Simulated time of a run whose every packet is kept, and printed [ns].
 TRACED_DURATION_NS = 100_000_000
 
