@@ -28,7 +28,7 @@ impl<O: Observer> Hosts<O> {
         delay_columns::add_delay_columns(table, &delays, &self.plane.measured.pool)
             .ints("reordered", self.plane.measured.delays.iter().map(|d| d.reordered as i64))
             .ints("start_ns", self.flows.iter().map(|plan| plan.start as i64))
-            .ints("finished_ns", finished.into_iter())
+            .ints("finished_ns", finished)
     }
 
     /// The columns of counts.
