@@ -370,7 +370,7 @@ def test_a_study_finds_the_parameters_behind_pollaczek_and_khinchine(
     assert verdicts["capacity"].is_determined
     size_low, size_high = (read_number(getattr(verdicts["size"], end)) for end in ("low", "high"))
     assert size_low <= read_number("1000 B") <= size_high
-    assert fitted_queue.errors["best fit"]["1"] < 0.05 < fitted_queue.errors["as it is"]["1"]
+    assert fitted_queue.errors["best fit"]["1"] < 0.05 < fitted_queue.errors["as stated"]["1"]
 
 
 def test_a_parameter_that_no_value_depends_on_is_not_determined(fitted_queue: StudyFit) -> None:

@@ -23,7 +23,7 @@ from trunkline.study.fit.study_fit import StudyFit, fit_study
 from trunkline.study.language.model import Study, StudyFile
 from trunkline.study.language.parts import PublishedValue
 
-ROW = "as it is"
+ROW = "as stated"
 
 _COLUMN_OF_MEASURE: dict[str, dict[str, str]] = {
     "sent": {"table": "ports", "measure": "packets_sent", "unit": "packets"},

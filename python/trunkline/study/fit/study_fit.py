@@ -24,7 +24,7 @@ from trunkline.study.fit.inference import (
 from trunkline.study.fit.parameter_space import FloatArray, ParameterSpace
 from trunkline.study.fit.posterior import LIVE_POINTS
 from trunkline.study.fit.trial_runs import (
-    AS_IT_IS,
+    AS_STATED,
     TrialRuns,
     find_sources,
     list_free_parameters,
@@ -228,8 +228,8 @@ def _choose_best(fit: StudyFit, trial_runs: TrialRuns) -> None:
     """
     study, inference = fit.study, fit.inference
     seeds = list(range(1, min(study.runs, MAX_MORE_RUNS * study.fit.runs) + 1))
-    as_it_is = {parameter.name: parameter.held_at for parameter, _ in trial_runs.parameters}
-    compared = {AS_IT_IS: as_it_is} if all(as_it_is.values()) else {}
+    as_stated = {parameter.name: parameter.held_at for parameter, _ in trial_runs.parameters}
+    compared = {AS_STATED: as_stated} if all(as_stated.values()) else {}
     for number, chosen in enumerate(inference.list_nearest_settings(NEAREST_TRIALS), 1):
         compared[f"nearest trial {number}"] = chosen
     compared["likeliest"] = inference.likeliest_settings
@@ -252,7 +252,7 @@ def _choose_best(fit: StudyFit, trial_runs: TrialRuns) -> None:
     fit.best = compared[best]
     fit.errors = {
         name: errors[place]
-        for name, place in ((AS_IT_IS, AS_IT_IS), ("best fit", best), ("likeliest", "likeliest"))
+        for name, place in ((AS_STATED, AS_STATED), ("best fit", best), ("likeliest", "likeliest"))
         if place in errors
     }
 

@@ -40,7 +40,7 @@ VARIANT = "variant"  # Name of the parameter that chooses one of the variants.
 
 READING = "reading"  # Name of the parameter that chooses one of the readings of the document.
 
-AS_IT_IS = "as it is"
+AS_STATED = "as stated"
 
 
 def list_free_parameters(
@@ -60,11 +60,11 @@ def list_free_parameters(
         name = item.parameter + (cases if counts.count(item.parameter) > 1 else "")
         found.append((FreeParameter(name, prior, item.value), item))
     if study.fit.variants:
-        prior = ParameterPrior([AS_IT_IS, *study.fit.variants])
-        found.append((FreeParameter(VARIANT, prior, AS_IT_IS), None))
+        prior = ParameterPrior([AS_STATED, *study.fit.variants])
+        found.append((FreeParameter(VARIANT, prior, AS_STATED), None))
     if readings := _list_compared_readings(study):
-        prior = ParameterPrior([AS_IT_IS, *(reading.says for reading in readings)])
-        found.append((FreeParameter(READING, prior, AS_IT_IS, is_run=False), None))
+        prior = ParameterPrior([AS_STATED, *(reading.says for reading in readings)])
+        found.append((FreeParameter(READING, prior, AS_STATED, is_run=False), None))
     known = [parameter.name for parameter, _ in found]
     for name in (VARIANT, READING):
         if known.count(name) > 1:
@@ -103,7 +103,7 @@ def find_sources(
 
     parameters: Those that are inferred, in the order of the unit cube.
     """
-    readings = [DocumentReading(says=AS_IT_IS)]
+    readings = [DocumentReading(says=AS_STATED)]
     chooses = [number for number, parameter in enumerate(parameters) if not parameter.is_run]
     if chooses:
         readings += _list_compared_readings(study)
@@ -228,11 +228,11 @@ class TrialRuns:
         """Tables of a trial, each with the variant that is chosen, under the name of its case."""
         # A parameter of the scenarios may have that name too.
         is_chosen = any(item is None and each.name == VARIANT for each, item in self.parameters)
-        chosen = settings[VARIANT] if is_chosen else AS_IT_IS
+        chosen = settings[VARIANT] if is_chosen else AS_STATED
         variants = {each.name: each.cases for each in self.study.variants}
         tables = []
         for name in self.names:
-            has_variant = chosen != AS_IT_IS and name in (variants[chosen] or self.study.cases)
+            has_variant = chosen != AS_STATED and name in (variants[chosen] or self.study.cases)
             table = self.study.find_table(f"{name}, {chosen}" if has_variant else name)
             tables.append(self._set_in_trials(replace(table, name=name)))
         return tables

@@ -229,7 +229,7 @@ class Study(StudyFile):
         points: dict[str, dict[str, str]] = {}
         label_counts: Counter[str] = Counter()
         for point in point_values:
-            label = ", ".join(point.values()) or "as it is"
+            label = ", ".join(point.values()) or "as stated"
             label_counts[label] += 1
             # Steps of a sampled range may meet in a point twice.
             points[label if label_counts[label] == 1 else f"{label} #{label_counts[label]}"] = point

@@ -224,4 +224,4 @@ def list_differences(stored: Mapping[str, Any], planned: Mapping[str, Any]) -> l
 
 def _describe_point(point: Mapping[str, Any]) -> str:
     texts = [str(point.get("part", "")), *point.get("labels", {}).values()]
-    return ", ".join(text for text in texts if text) or "as it is"
+    return ", ".join(text for text in texts if text) or "as stated"
