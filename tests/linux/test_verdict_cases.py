@@ -44,7 +44,9 @@ def test_k1_k2_k3_what_used_to_agree_differs(name: str, kernel: str, tmp_path: P
     assert judge_in_guest(f"{name}-a", f"{name}-b", kernel, tmp_path).outcome == "differs"
 
 
-@pytest.mark.parametrize("name", ["probe-a", "call-a", "sizes-a", "meter-a", "marks-a"])
+@pytest.mark.parametrize(
+    "name", ["probe-a", "call-a", "sizes-a", "meter-a", "marks-a", "file", "backoff"]
+)
 def test_none_of_them_differs_from_itself(name: str, kernel: str, tmp_path: Path) -> None:
     found = judge_in_guest(name, name, kernel, tmp_path)
     assert [(row.subject, row.measure) for row in found.rows if row.outcome == "differs"] == []

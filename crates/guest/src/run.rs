@@ -229,7 +229,7 @@ impl GuestRun {
         let ready = time::clock() + if is_guest { SETTLE_NS } else { 0 } + self.orders.settle_ns;
         self.zero = if is_guest && self.orders.daemons.is_empty() {
             time::sleep_until(ready);
-            time::find_wheel_turn()
+            time::find_wheel_turn(100 * MS)
         } else {
             (ready / (100 * MS) + 2) * (100 * MS)
         };

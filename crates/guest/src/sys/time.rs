@@ -17,9 +17,9 @@ pub const HUNG_UP: u32 = 0x10;
 const CLOCK_REALTIME: c_int = 0;
 /// Of the kernels of guests \[ns\].
 const TICK_NS: u64 = 4_000_000;
-/// Ticks in the longest slot of the timer wheel from which a timer of up to 129 s fires: 8 a level
+/// Ticks in the longest slot of the timer wheel from which a timer of up to 16 s fires: 8 a level
 /// (`LVL_CLK_SHIFT` of `kernel/time/timer.c`).
-const SLOT_TICKS: u64 = 512;
+const SLOT_TICKS: u64 = 64;
 
 #[cfg_attr(target_arch = "x86_64", repr(C, packed))]
 #[cfg_attr(not(target_arch = "x86_64"), repr(C))]
@@ -133,13 +133,15 @@ pub fn clock() -> u64 {
     u64::try_from(time.s).unwrap_or(0) * NS_PER_S + u64::try_from(time.ns).unwrap_or(0)
 }
 
-/// Finds the next time of the clock at which a tick of a guest's kernel comes and slots of all lengths
-/// begin in its timer wheel \[ns\]: a timer fires at the end of its slot.
-pub fn find_wheel_turn() -> u64 {
+/// Finds the next multiple of `step` \[ns\] of the clock at which slots of all lengths begin in the timer
+/// wheel of a guest's kernel: a timer fires at the end of its slot.
+pub fn find_wheel_turn(step: u64) -> u64 {
     let (tick, ticks) = find_tick();
-    let slot = SLOT_TICKS * TICK_NS;
-    let turn = tick + (SLOT_TICKS - ticks % SLOT_TICKS) * TICK_NS;
-    turn + clock().saturating_sub(turn).next_multiple_of(slot)
+    let mut turn = (clock() / step + 2) * step;
+    while (ticks + (turn - tick) / TICK_NS) % SLOT_TICKS != 0 {
+        turn += step;
+    }
+    turn
 }
 
 /// Finds a tick: its time by the clock, no more than 1 us too early, and the kernel's count of ticks
