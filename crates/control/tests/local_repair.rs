@@ -167,6 +167,45 @@ fn rfc4090_s6_4_3_a_head_sends_its_packets_through_the_tunnel_if_they_use_the_pa
     }
 }
 
+/// A node in the middle takes the label of the path off and its packets have the tunnel's mode for TTL; a
+/// head has none to take off, so that the path's mode and class count (RFC 3443 section 3, RFC 3270
+/// section 2.6). Behind a tunnel of one link to the tail no label is left: what the path does where its
+/// label comes off is done there.
+#[test]
+fn rfc4090_s3_2_a_node_in_the_middle_takes_the_label_off_that_a_head_never_put_on() {
+    let lines = || both([(0, 1), (1, 2), (2, 3), (1, 3), (0, 4), (4, 1)].map(|(a, b)| (a, b, 1)));
+    for is_pipe in [false, true] {
+        let mut trunk = protected(false, true);
+        trunk.classes = vec![Binding { fec: 1, dscps: Vec::new() }];
+        (trunk.pipe, trunk.diffserv) = (is_pipe, [Some(1), Some(2)]);
+        let mut one_link = session("other", 2, 0);
+        (one_link.route, one_link.around) = (vec![6], vec![2, 4]);
+        let mut two_links = bypass([8, 10], &[0]);
+        for tunnel in [&mut one_link, &mut two_links] {
+            (tunnel.pipe, tunnel.diffserv) = (!is_pipe, [Some(3), Some(4)]);
+        }
+        let mut network = Network::new(5, lines(), config(12, vec![trunk, one_link, two_links]));
+        network.run(500 * MS);
+        network.change(2, true);
+        let middle = network.wires.entries[&network.wires.labels[&(1, 500_000)]];
+        assert_eq!((middle.link, middle.inner, middle.push), (Some(6), None, None));
+        assert_eq!((middle.pop, middle.pipe), (true, !is_pipe));
+        assert_eq!(middle.diffserv, [None, Some(2)]);
+        network.change(0, true);
+        let head = network.wires.entries[&network.wires.classes[&(0, 1)]];
+        assert_eq!((head.link, head.inner.is_some(), head.push.is_some()), (Some(8), true, true));
+        assert_eq!((head.pop, head.pipe, head.diffserv), (false, is_pipe, [Some(1), None]));
+    }
+    // A label is left: the class is taken from it further on.
+    let mut trunk = protected(false, false);
+    trunk.diffserv = [Some(1), Some(2)];
+    let mut network = network(vec![trunk, bypass([6, 8], &[2])]);
+    network.run(500 * MS);
+    network.change(2, true);
+    let middle = network.wires.entries[&network.wires.labels[&(1, 500_000)]];
+    assert_eq!((middle.pop, middle.diffserv), (true, [None, None]));
+}
+
 /// For ten lifetimes the path lives on what goes through the tunnel; then the link is there again,
 /// and the packets go back to it. Nothing is left in the end.
 #[test]

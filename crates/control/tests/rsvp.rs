@@ -4,7 +4,7 @@
 mod support;
 
 use support::{chain, config, dynamic, rows, session, square, Network, MS};
-use trunkline_control::rsvp::config::{Action, Order, Session, TeClass};
+use trunkline_control::rsvp::config::{Action, AutoBandwidth, Order, Session, TeClass};
 use trunkline_control::rsvp::Rsvp;
 
 /// Three links of 10 Mbit/s and 4 ms, a name of five letters. Path: IP 24, header 8, SESSION 16,
@@ -283,6 +283,59 @@ fn rfc3209_s5_3_a_neighbour_is_lost_after_three_and_a_half_hellos() {
     let down = rows(&network, "down", 0);
     assert!((1_250 * MS..=1_465 * MS).contains(&down[0]), "{down:?}");
     assert_eq!((rows(&network, "up", 0).len(), network.rsvp.reserved(6)), (2, 1_000_000));
+}
+
+/// An order to set a path up computes its route if the path has none then and may have another: over 0 - 1 -
+/// 3, which is shorter than the 0 - 2 - 3 of its configuration. A path that is up stays on its route, and
+/// one with an explicit route (RFC 3209 section 4.3) has no other.
+#[test]
+fn rfc3209_s4_3_an_order_to_set_up_computes_a_route_for_a_path_that_is_down_and_may_have_another() {
+    for (dynamic_route, is_torn, on_shorter) in
+        [(true, true, true), (true, false, false), (false, true, false), (false, false, false)]
+    {
+        let mut trunk = dynamic("trunk", 1_000_000, 0);
+        (trunk.dynamic, trunk.route) = (dynamic_route, vec![4, 6]);
+        let order = |at, action| Order { at_ns: at * MS, session: 0, action };
+        let mut rsvp_config = config(8, vec![trunk]);
+        rsvp_config.orders = vec![order(200, Action::Tear {}), order(400, Action::SetUp {})];
+        rsvp_config.orders.drain(..usize::from(!is_torn));
+        let mut network = Network::new(4, square(), rsvp_config);
+        network.run(5_000 * MS);
+        let reserved = [0, 4].map(|link| network.rsvp.reserved(link));
+        let expected = if on_shorter { [1_000_000, 0] } else { [0, 1_000_000] };
+        assert_eq!(reserved, expected, "{dynamic_route} {is_torn}");
+    }
+}
+
+/// Samples of a second: 1, 10, 1 and 0 Gbit/s of the path's bytes; at the end of the interval of 4 s the
+/// largest is requested to the bit, within the bounds.
+#[test]
+fn rfc8733_s4_automatic_bandwidth_requests_the_largest_sample_of_an_interval() {
+    for (bounds, requested) in [
+        ([0, 20_000_000_000], 10_000_000_000),
+        ([0, 9_999_999_999], 9_999_999_999),
+        ([10_000_000_001, 20_000_000_000], 10_000_000_001),
+    ] {
+        let mut trunk = session("trunk", 2, 1_000_000);
+        trunk.auto_bandwidth = Some(AutoBandwidth {
+            sample_ns: 1_000 * MS,
+            adjust_ns: 4_000 * MS,
+            threshold: 0.0,
+            minimum_bit_s: bounds[0],
+            maximum_bit_s: bounds[1],
+        });
+        let mut rsvp_config = config(2, vec![trunk]);
+        rsvp_config.reservable = vec![20_000_000_000; 2];
+        let mut network = Network::new(2, chain(2), rsvp_config);
+        for (second, bytes) in (0..).zip([125_000_000, 1_250_000_000, 125_000_000, 0]) {
+            network.run(second * 1_000 * MS + 500 * MS);
+            assert_eq!(network.rsvp.reserved(0), 1_000_000);
+            network.wires.path_bytes += bytes;
+        }
+        // The old reservation is torn down a second after the move.
+        network.run(7_500 * MS);
+        assert_eq!(network.rsvp.reserved(0), requested);
+    }
 }
 
 /// Whatever is asked, moved, resized and torn, in whatever order: at the end nothing is left, and

@@ -40,6 +40,8 @@ pub struct Wires {
     pub labels: BTreeMap<(u32, u32), u32>,
     /// Entries of the forwarding equivalence classes of nodes.
     pub classes: BTreeMap<(u32, u16), u32>,
+    /// Bytes that have entered every path.
+    pub path_bytes: u64,
 }
 
 impl Wires {
@@ -59,6 +61,7 @@ impl Wires {
             installed: 0,
             labels: BTreeMap::new(),
             classes: BTreeMap::new(),
+            path_bytes: 0,
             lines,
         }
     }
@@ -137,7 +140,7 @@ impl NetworkPlane for Wires {
     }
     fn notify_protocols(&mut self, _: trunkline_control::ProtocolNotice) {}
     fn path_bytes(&self, _: u32) -> u64 {
-        0
+        self.path_bytes
     }
     fn record_row(&mut self, row: SignallingRow) {
         self.rows.push((self.now, EVENTS[usize::from(row.event)], row));

@@ -265,7 +265,7 @@ mod tests {
         /// Section 5.5: at 10 % and more a step is at most 2 %; above 250 ms it is 2 % larger.
         #[test]
         fn s5_5_steps_are_at_most_2_percent_until_the_delay_is_long() {
-            for (delay, grown) in [(200_000_000, 0.02), (260_000_000, 0.04)] {
+            for (delay, grown) in [(250_000_000, 0.02), (250_000_001, 0.04)] {
                 let mut pie = pie();
                 (pie.probability, pie.delay) = (0.2, delay);
                 pie.update();

@@ -270,6 +270,22 @@ mod tests {
         assert_eq!(window.ssthresh, 36.0);
     }
 
+    /// `after(tp->snd_una, ca->end_seq)`: the ACK of segment 60, where the round trip ends, is still of it, as
+    /// its ninth sample; that of segment 61 is the first of the next one, which has only gathered it.
+    #[test]
+    fn linux_a_round_trip_ends_behind_the_segment_that_was_next() {
+        for (last, ended) in [(60, true), (61, false)] {
+            let (mut hystart, mut window) = (LinuxHyStart::new(false), window(36.0));
+            for (each, una) in (0..).zip([21, 22, 23, 24, 25, 26, 27, 28, last]) {
+                assert_eq!(window.ssthresh, 1e9);
+                let now = (1000 + 3 * each) * MS;
+                let view = ConnectionView { now, una, next: 60, ..ConnectionView::default() };
+                hystart.on_measured_ack(&mut window, 240 * MS, 200 * MS, &view);
+            }
+            assert_eq!(window.ssthresh == 36.0, ended, "{last}");
+        }
+    }
+
     /// ACKs every 2 ms, round trip 100 ms: (100 + 1) / 2 = 50.5 ms after the first, so at the 27th,
     /// 52 ms; where packets are paced, after 101 ms, at the 52nd. Below 16 segments nothing is checked.
     #[test]
