@@ -257,3 +257,34 @@ def test_rfc4090_s4_1_node_protection_is_asked_for_where_it_is_written_or_spans_
         each["protection"] for each in data["signalling"]["rsvp"]["sessions"] if each["protection"]
     )
     assert protection["node"] is is_node
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize(
+    ("other", "asked"),
+    [
+        ("link: A-B, backup: wide", {"node"}),
+        ("link: A-B, backup: auto, protect: link", {"computed"}),
+        ("link: A-B, backup: auto, protect: node", {"computed", "node"}),
+        # No node lies between B and the tail; it is asked for all the same.
+        ("link: B-T, backup: auto, protect: node", {"computed", "node"}),
+        ("link: A-B, backup: auto, protect: link, bandwidth: 1", {"computed", "bandwidth"}),
+    ],
+)
+def test_rfc4090_s4_1_a_path_asks_for_what_one_of_its_protections_has(
+    other: str, asked: set[str], is_first: bool
+) -> None:
+    """Of two bypasses one is of a link alone; what the other is for besides, the path asks for."""
+    bypasses = [
+        f"{name}: {{path: working, kind: facility-bypass, {keys}}}"
+        for name, keys in (("one", "link: A-B, backup: bypass"), ("two", other))
+    ]
+    if is_first:
+        bypasses.reverse()
+    routes = "  bypass: {route: [A, C, B]}\n  wide: {route: [A, C, T]}\n"
+    text = SIGNALLED.replace("paths:\n", f"paths:\n{routes}")
+    data = compiled_of(f"{text}protections: {{{', '.join(bypasses)}}}\n")
+    [protection] = (
+        each["protection"] for each in data["signalling"]["rsvp"]["sessions"] if each["protection"]
+    )
+    assert {key for key in ("node", "bandwidth", "computed") if protection[key]} == asked

@@ -201,6 +201,27 @@ fn linux_tcp_cwnd_application_limited_a_window_falls_half_way_to_what_is_used() 
     assert!(*seen.last().unwrap() <= 11);
 }
 
+/// `tcp_jiffies32 - tp->snd_cwnd_stamp >= inet_csk(sk)->icsk_rto` with jiffies of 4 ms: a window of 55 that a write
+/// of one segment does not fill is left until the tick in which the timeout has passed, and then is half way
+/// to the first window of 10.
+#[test]
+fn linux_tcp_cwnd_validate_a_window_falls_in_the_tick_of_the_timeout() {
+    let mut pipe = writing(&linux(10.0), 100_000);
+    pipe.run(450 * MS);
+    let last = pipe.sent.last().unwrap().0;
+    let start = (last + pipe.sender.rto() * 3 / 2).next_multiple_of(4 * MS);
+    pipe.run(start);
+    pipe.write(1_000);
+    pipe.run(start + 150 * MS);
+    let timeout = pipe.sender.rto();
+    assert_eq!((pipe.sender.cwnd(), timeout % (4 * MS)), (55.0, 0));
+    for (now, left) in [(start + timeout - 1, 55.0), (start + timeout, 32.0)] {
+        pipe.run(now);
+        pipe.write(1_000);
+        assert_eq!(pipe.sender.cwnd(), left);
+    }
+}
+
 /// draft-cheng-iccrg-delivery-rate-estimation section 3.4: samples of an application that sends less than
 /// the path takes do not lower the rate. 10 Mbit/s are 1.2 segments of 1040 B a millisecond; after 20 s of
 /// 4 segments in 100 ms the pace is still that of the path.

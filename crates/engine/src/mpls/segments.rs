@@ -96,3 +96,31 @@ impl Tables {
         self.followers.insert((node, destination), followers);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Nhlfe;
+
+    /// Sections 2.10.1 and 3.1: a head with the labels of nodes 2 and 3, the first on top, leaves out that of
+    /// node 2 while node 2 is its next hop, which would pop it, and puts it on again behind another one.
+    #[test]
+    fn rfc8660_s2_10_the_label_of_a_segment_is_left_out_where_the_next_hop_ends_it() {
+        let segment =
+            NodeSegment { node: 0, destination: 2, entry: 0, label: 16_002, rows: Vec::new() };
+        for below in [&[][..], &[16_003], &[16_004, 16_003]] {
+            let push = [below, &[16_002]].concat();
+            let mut entry = NhlfeRow::new(&Nhlfe { push, ..Nhlfe::default() }, 0, &[]);
+            let labels = |entry: &NhlfeRow| -> Vec<u32> {
+                (0..usize::from(entry.pushes)).map(|place| entry.label(place)).collect()
+            };
+            for (next_hop, is_on) in [(1, true), (2, false), (2, false), (4, true), (2, false)] {
+                follow_route(&mut entry, &segment, Some((7, next_hop)), 0);
+                let expected = [below, if is_on { &[16_002] } else { &[] }].concat();
+                assert_eq!((entry.link, labels(&entry)), (7, expected), "{next_hop}");
+            }
+            follow_route(&mut entry, &segment, None, 0);
+            assert_eq!((entry.link, labels(&entry)), (UNREACHABLE, below.to_vec()));
+        }
+    }
+}

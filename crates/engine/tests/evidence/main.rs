@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod delivered_marks;
 mod determinism;
 mod echo;
 mod event_free_hops;

@@ -77,14 +77,14 @@ impl Sender {
     #[cold]
     pub(super) fn validate_use(&mut self, full: bool, now: Time) {
         let (threshold, out) = (self.current_ssthresh(), self.queue.len());
-        let rto = self.estimator.rto() * TICK_NS;
+        let rto = self.estimator.rto();
         let Some(application) = self.application.as_mut() else { return };
         if full {
             (application.most_out, application.unfilled_since) = (0, now);
             return;
         }
         application.most_out = application.most_out.max(out);
-        let late = now / TICK_NS >= application.unfilled_since / TICK_NS + rto / TICK_NS;
+        let late = now / TICK_NS >= application.unfilled_since / TICK_NS + rto;
         let restarts = application.after_idle == AfterIdle::Restart && !self.control.steers();
         if !restarts || !late {
             return;

@@ -2,7 +2,7 @@
 
 use super::*;
 use trunkline_engine::network::{
-    Class, Classifier, DiffServ, Ilm, Nhlfe, PortConfig, Tunnel as Model,
+    Class, Classifier, DiffServ, Ilm, Network, Nhlfe, PortConfig, Tunnel as Model,
 };
 use trunkline_port::sched::{PriorityShare, SchedulerConfig};
 
@@ -207,16 +207,36 @@ fn rfc3270_s2_2_the_ftn_chooses_the_lsp_by_the_behaviour_aggregate() {
     }
 }
 
-/// RFC 5462: TC has three bits. A network written by hand is refused with the number it holds.
+/// A TC has three bits, a DSCP six. A network written by hand runs with the largest of each, and is refused
+/// with the number that is one more.
 #[test]
-fn rfc5462_a_tc_above_7_is_refused() {
-    let mut lab = row();
-    lab.carry(0, &tunnel(&ROUTE, Removal::Ultimate, Ttl::Uniform));
-    let mut maps = e_lsp(Model::Uniform);
-    maps.tc_of_dscp[0] = 8;
-    mark(&mut lab, maps);
-    let refusal = lab.try_run(1).expect_err("TC 8").to_string();
-    assert_eq!(refusal, "invalid network: diffserv 0: TC 8 is above 7");
+fn rfc5462_s1_a_tc_is_7_at_most_and_rfc2474_s3_a_dscp_63() {
+    let cases: [(fn(&mut Network, u8), u8, &str); 5] = [
+        (|network, tc| network.diffserv[0].tc_of_dscp[0] = tc, 7, "diffserv 0: TC 8 is above 7"),
+        (|network, tc| network.diffserv[0].tc_of_tc[7] = tc, 7, "diffserv 0: TC 8 is above 7"),
+        (|network, tc| network.diffserv[0].tc_below[7] = tc, 7, "diffserv 0: TC 8 is above 7"),
+        (
+            |network, dscp| network.diffserv[0].dscp_of_tc[7] = Some(dscp),
+            63,
+            "diffserv 0: DSCP 64 is above 63",
+        ),
+        (
+            |network, dscp| network.ftn[0].dscps = vec![dscp],
+            63,
+            "an FTN entry for DSCP 64, above 63",
+        ),
+    ];
+    for (set, largest, why) in cases {
+        let refusal = |value| {
+            let mut lab = row();
+            lab.carry(0, &tunnel(&ROUTE, Removal::Ultimate, Ttl::Uniform));
+            mark(&mut lab, e_lsp(Model::Uniform));
+            set(&mut lab.network, value);
+            lab.try_run(1).err().map(|error| error.to_string())
+        };
+        assert_eq!(refusal(largest), None);
+        assert_eq!(refusal(largest + 1), Some(format!("invalid network: {why}")));
+    }
 }
 
 /// Maps of the label at a depth, none of which is the identity, and no two of which are alike: TC by
