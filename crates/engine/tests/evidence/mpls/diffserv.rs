@@ -207,11 +207,14 @@ fn rfc3270_s2_2_the_ftn_chooses_the_lsp_by_the_behaviour_aggregate() {
     }
 }
 
+/// Puts a TC or a DSCP into a network.
+type SetValue = fn(&mut Network, u8);
+
 /// A TC has three bits, a DSCP six. A network written by hand runs with the largest of each, and is refused
 /// with the number that is one more.
 #[test]
 fn rfc5462_s1_a_tc_is_7_at_most_and_rfc2474_s3_a_dscp_63() {
-    let cases: [(fn(&mut Network, u8), u8, &str); 5] = [
+    let cases: [(SetValue, u8, &str); 5] = [
         (|network, tc| network.diffserv[0].tc_of_dscp[0] = tc, 7, "diffserv 0: TC 8 is above 7"),
         (|network, tc| network.diffserv[0].tc_of_tc[7] = tc, 7, "diffserv 0: TC 8 is above 7"),
         (|network, tc| network.diffserv[0].tc_below[7] = tc, 7, "diffserv 0: TC 8 is above 7"),
