@@ -160,7 +160,9 @@ impl Rsvp {
             head.requested_at = Some(plane.now());
             let key = head.key(session, next);
             plane.record_row(self.record_event(event::REQUESTED, key, (node, None), None));
-            self.leave_without_lsp(session, plane);
+            if self.heads[session as usize].active.is_none() {
+                self.leave_without_lsp(session, plane);
+            }
         }
         self.attempt(session, plane);
     }
@@ -440,7 +442,8 @@ impl Rsvp {
         }
     }
 
-    /// An LSP has lost its entry at the head: its classes go elsewhere, if they rode it.
+    /// An LSP is about to lose its entry at the head, which is given to another path: its classes leave it, if
+    /// they ride it.
     pub(super) fn unbind(&mut self, key: PathKey, plane: &mut dyn NetworkPlane) {
         let session = key.session;
         let rides = self.heads[session as usize].active;
@@ -453,7 +456,7 @@ impl Rsvp {
     fn leave_without_lsp(&mut self, session: u32, plane: &mut dyn NetworkPlane) {
         let node = self.ends(session).0;
         let head = &mut self.heads[session as usize];
-        let Some(path) = head.path.filter(|_| head.active.is_none()) else { return };
+        let Some(path) = head.path else { return };
         if self.config.discard && head.closed.is_none() && !head.classes.is_empty() {
             let entry = ForwardingEntry { closed: true, path, ..ForwardingEntry::default() };
             head.closed = Some(plane.install(entry));

@@ -362,11 +362,11 @@ impl Rsvp {
                 self.labels[node as usize].free.insert(label);
             }
         }
-        if let Some(repair) = state.repair.take() {
-            plane.withdraw(repair.entry);
-        }
         if state.hop == 0 && state.request.detour.is_none() {
             self.unbind(key, plane);
+        }
+        if let Some(repair) = state.repair.take() {
+            plane.withdraw(repair.entry);
         }
         if let Some((entry, true)) = state.entry {
             plane.withdraw(entry);

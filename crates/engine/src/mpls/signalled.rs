@@ -63,6 +63,8 @@ impl Tables {
 
     /// Gives an entry or a set back.
     pub fn free_entry(&mut self, entry: u32) {
+        let is_bound = || self.ftn.iter().any(|row| row.contains(&entry));
+        debug_assert!(!is_bound(), "classes leave an entry before it is freed");
         if entry < FIRST_SET {
             self.spare.push(entry);
         } else {

@@ -211,6 +211,23 @@ fn paths_are_set_up_refused_preempted_and_moved() {
     }
 }
 
+/// A head's reservation ends while its session rides it: the next path takes its entry, whose packets left n0 by
+/// the link from n3, and on one thread nobody saw it.
+#[test]
+fn classes_leave_an_entry_before_another_path_takes_it() {
+    let options = Options {
+        processing_ns: 2_096_548,
+        reliable: true,
+        summary: false,
+        hello: false,
+        soft: true,
+        detours: false,
+        make_before_break: true,
+        flooding_ns: 0,
+    };
+    assert_same_on_one_thread(&signalled_ring(options), 14, &[1, 0, 0, 0, 0, 0]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
