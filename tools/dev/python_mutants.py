@@ -46,6 +46,8 @@ PACKAGES = {
     "network": ("python/trunkline/network", _LANGUAGE_TESTS),
 }
 """Folder of each package, and the tests that run on its mutants."""
+FOLLOWED_TOGETHER = {"resolved": ("resolved", "network"), "network": ("resolved", "network")}
+"""Packages that share most of their tests: these are followed once for all of them."""
 
 TIMEOUT_FACTOR = 5.0
 """A mutant that takes so many times as long as the unchanged code counts as endless."""
@@ -251,7 +253,7 @@ def try_package(name: str, plan: Plan) -> None:
             copy_packages(copy)
         servers = [stack.enter_context(start_server(copy)) for copy in copies]
         changed = {each.path for each in left} if plan.difference is not None else None
-        tests = _note_reached(servers[0], copies[0], name, changed)
+        tests = _note_reached(list(zip(servers, copies, strict=True)), name, changed)
         clock = f"{time.monotonic() - begun:.0f} s"
         print_message(f"{len(tests)} tests of {name} noted what they reach ({clock})")
 
@@ -330,62 +332,74 @@ class _Reach:
 
 
 def _note_reached(
-    server: PytestServer, copy: str, name: str, changed: set[str] | None
+    servers: list[tuple[PytestServer, str]], name: str, changed: set[str] | None
 ) -> list[_Reach]:
     """The lines that each test that passes runs, the quick ones first.
 
     Parameters
     ----------
-    server : PytestServer
-        Runs the tests.
-    copy : str
-        Its packages.
+    servers : list of (PytestServer, str)
+        Run the tests, each on its copy of the packages.
     name : str
         Package whose lines are noted.
     changed : set of str or None
         Only tests that reached one of these files at the last run count, or that are new.
     """
-    path, folders = PACKAGES[name]
-    inside = os.path.join(copy, os.path.relpath(path, "python"))
+    together = FOLLOWED_TOGETHER.get(name, (name,))
+    paths = [PACKAGES[each][0] for each in together]
     packages = _hash_files(os.path.join(steps.ROOT, "python"))
     os.makedirs(_REACHED_FOLDER, exist_ok=True)
     # Notes by file of tests: those of files that are as they were at the last run stay.
     notes: dict[str, list[Any]] = {}
     missing = []
-    for file in list_test_files(folders):
+    for file in list_test_files(PACKAGES[name][1]):
         with open(os.path.join(steps.ROOT, file), "rb") as stream:
             key = hashlib.sha256(stream.read() + packages).hexdigest()
-        note = os.path.join(_REACHED_FOLDER, f"{name}-{file.replace('/', '-')}.json")
+        words = [*together, file.replace("/", "-")]
+        note = os.path.join(_REACHED_FOLDER, f"{'-'.join(words)}.json")
         known: dict[str, Any] = {}
         if os.path.exists(note):
             with open(note, encoding="utf-8") as known_stream:
                 known = json.load(known_stream)
         if known.get("key") == key:
             notes[file] = known["tests"]
-        elif not known or changed is None or _reaches(known["tests"], path, changed):
+        elif not known or changed is None or _reaches(known["tests"], changed):
             missing.append((file, note, key))
-    result = os.path.join(FOLDER, f"{name}-reached.jsonl")
-    for file, note, key in missing:
-        with open(result, "wb"):
-            pass
-        status, _ = server.run(
-            ["-p", "reached_lines", file],
-            MAX_FILE_S,
-            {"TRUNKLINE_REACHED": f"{inside}:{result}"},
-            writes_byte_code=True,
-        )
-        if status < 0:
-            print_message(f"{file} takes more than {MAX_FILE_S:.0f} s; its last tests are left out")
-        with open(result, encoding="utf-8") as lines:
-            notes[file] = [json.loads(line) for line in lines]
-        with open(note, "w", encoding="utf-8") as new_stream:
-            json.dump({"key": key, "tests": notes[file]}, new_stream)
+
+    def note_share(number: int) -> None:
+        server, copy = servers[number]
+        result = os.path.join(FOLDER, f"{name}-reached-{number}.jsonl")
+        variable = ":".join([result, copy, *(os.path.relpath(path, "python") for path in paths)])
+        while missing:
+            file, note, key = missing.pop()
+            with open(result, "wb"):
+                pass
+            status, _ = server.run(
+                ["-p", "reached_lines", file],
+                MAX_FILE_S,
+                {"TRUNKLINE_REACHED": variable},
+                writes_byte_code=True,
+            )
+            if status < 0:
+                limit = f"{MAX_FILE_S:.0f} s"
+                print_message(f"{file} takes more than {limit}; its last tests are left out")
+            with open(result, encoding="utf-8") as lines:
+                notes[file] = [json.loads(line) for line in lines]
+            with open(note, "w", encoding="utf-8") as new_stream:
+                json.dump({"key": key, "tests": notes[file]}, new_stream)
+
+    with ThreadPoolExecutor(len(servers)) as pool:
+        list(pool.map(note_share, range(len(servers))))
     reaches = [
-        _Reach(test, cpu_s, {os.path.join(path, file): frozenset(at) for file, at in lines.items()})
+        _Reach(test, cpu_s, {os.path.join("python", file): frozenset(at[file]) for file in at})
         for tests in notes.values()
-        for test, cpu_s, lines in tests
+        for test, cpu_s, at in tests
     ]
-    return sorted(reaches, key=lambda reach: reach.cpu_s)
+    return sorted(reaches, key=lambda reach: (reach.cpu_s, reach.test))
+
+
+def _reaches(tests: list[Any], changed: set[str]) -> bool:
+    return any(os.path.join("python", file) in changed for *_, at in tests for file in at)
 
 
 def _reaches(tests: list[Any], path: str, changed: set[str]) -> bool:

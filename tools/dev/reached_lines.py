@@ -1,6 +1,6 @@
-"""A plugin of pytest: notes the lines of a package that each test runs, and how long it takes.
+"""A plugin of pytest: notes the lines of packages that each test runs, and how long it takes.
 
-``TRUNKLINE_REACHED`` has the folder of the package and the file to write, with a colon between.
+``TRUNKLINE_REACHED`` has the file to write, a folder, and packages below it, with colons between.
 """
 
 import json
@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-FOLDER, _, FILE = os.environ["TRUNKLINE_REACHED"].partition(":")
+FILE, FOLDER, *_packages = os.environ["TRUNKLINE_REACHED"].split(":")
+PACKAGES = tuple(os.path.join(FOLDER, each) + os.sep for each in _packages)
 MAX_TEST_S = 5.0
 """Processor's time of a test while it is followed, after which it is ended and not noted."""
 _failed_tests: set[str] = set()
@@ -43,7 +44,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
     def follow_call(frame: FrameType, event: str, _: Any) -> Any:
         path = frame.f_code.co_filename
-        if not path.startswith(FOLDER):
+        if not path.startswith(PACKAGES):
             return None
         reached = lines[os.path.relpath(path, FOLDER)]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from trunkline.results import Column, Table
+from trunkline.results.schemas import find_field
 from trunkline.stats.metric import Metric, collect_values, find_flow_of_row, parse_metric
 
 from .test_run_averages import runs
@@ -50,3 +52,18 @@ def test_values_are_by_metric_and_row_with_null_where_nothing_arrived() -> None:
     assert [*alone] == [("flows.delay_mean_s", name) for name in ("call", "web", "idle")]
     with pytest.raises(ValueError, match="no row 'cal'; did you mean call"):
         collect_values(runs()[:1], [parse_metric("delay_mean_s@cal")])
+
+
+def test_a_row_that_one_run_lacks_is_refused() -> None:
+    """A value a run is promised: a row that only some have gives no column."""
+    first, second, last = runs()
+    table = last.tables["flows"]
+    columns = {name: Column(list(table[name])) for name in ("flow", "delay_mean_s")}
+    columns["flow"] = Column(["other", "web", "idle"])
+    fields = [find_field("flows", name) for name in columns]
+    last.tables["flows"] = Table("flows", fields, columns)
+    for text in ("delay_mean_s@call", "delay_mean_s"):
+        with pytest.raises(ValueError, match="no row 'call'"):
+            collect_values([first, second, last], [parse_metric(text)])
+    with pytest.raises(ValueError, match="no row 'other'"):
+        collect_values([first, second, last], [parse_metric("delay_mean_s@other")])

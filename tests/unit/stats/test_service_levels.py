@@ -82,6 +82,29 @@ def test_a_measure_without_a_value_is_broken() -> None:
     assert level.to_json()["values"] == [None]
 
 
+@pytest.mark.parametrize("lost", [(1, 1, 9), (9, 1, 1), (1, 9, 9), (9, 9, 9), (1, 1, 1)])
+def test_a_run_that_breaks_the_bound_decides_whatever_sent_nothing_in_others(
+    lost: tuple[int, ...],
+) -> None:
+    """`idle` sends nothing; 1 of 100 lost keeps 5 %, 9 do not: each run counts once."""
+    bound = SlaBound("s", "flows", ("call", "idle"), "loss", "loss_ratio", "1", "most", 0.05)
+    (level,) = judge_bounds([bound], [run(seed, lost=each) for seed, each in enumerate(lost)])
+    broken = sum(each == 9 for each in lost)
+    assert (level.kept, level.unjudged) == (0, len(lost) - broken)
+    assert level.outcome == ("broken" if broken else "not judged")
+
+
+def test_an_aggregate_that_sent_nothing_is_not_judged() -> None:
+    """EF is silent; DF loses 2 %. The table by DSCP says so, whatever the flows sent."""
+    made = replace_table(
+        run(1), "aggregates", dscp=["EF", "DF"], packets_sent=[0, 50], loss_ratio=[None, 0.02]
+    )
+    for most, outcome in ((0.05, "not judged"), (0.01, "broken")):
+        bound = SlaBound("s", "aggregates", ("EF", "DF"), "loss", "loss_ratio", "1", "most", most)
+        (level,) = judge_bounds([bound], [made])
+        assert (level.outcome, level.worst_row) == (outcome, "EF" if most == 0.05 else "DF")
+
+
 def test_runs_of_another_scenario_are_refused() -> None:
     with pytest.raises(ValueError, match="SLA s: the flows of these runs have no nobody"):
         judge_bounds([late(1.0, "nobody")], [run(1)])

@@ -64,6 +64,10 @@ def test_runs_that_would_do_without_controls_grow_with_the_square_of_the_width()
     found = assess_precision({"x": ControlledValues(values, deviations)}, 0.05)
     assert found.plain_runs == math.ceil(8 * (plain / controlled) ** 2)
     assert assess_precision({"x": values}, 0.05).plain_runs is None
+    # One measure of two with controls: the other, which is narrower, is the same either way.
+    both = {"x": ControlledValues(values, deviations), "y": [100.0, 101.0] * 4}
+    assert assess_precision(both, 0.05) == found
+    assert assess_precision(dict(reversed(both.items())), 0.05) == found
 
 
 def test_values_that_never_vary_need_no_controls() -> None:
