@@ -1,5 +1,7 @@
 """Measures of recovery, against the sum of its times."""
 
+import random
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from trunkline import network, scenario
 from trunkline.engine.packet_engine import simulate
 from trunkline.results import Results
-from trunkline.stats.recovery import gap, outages, regained_after
+from trunkline.stats.recovery import RecoveryCycle, gap, outages, regained_after
 
 MS = 1_000_000
 
@@ -99,3 +101,53 @@ def test_a_step_with_just_the_share_asked_for_is_regained() -> None:
     # The step that ends with the failure is one before it.
     series["value"] = [12.0, 3.0, 8.0, 8.0, 8.0]
     assert regained_after(run, "f", 20, share=0.5, before_ns=20) == 0  # type: ignore[arg-type]
+
+
+def test_goodput_that_stays_below_is_not_regained() -> None:
+    """Half of 8 is 4; a step of exactly nothing recorded counts as nothing."""
+    series = {
+        "target": ["f"] * 4 + ["other", "f"],
+        "measure": ["goodput"] * 5 + ["throughput"],
+        "time_ns": [10, 20, 30, 40, 50, 60],
+        "value": [8.0, 8.0, None, 3.9, 9.0, 9.0],
+    }
+    run = SimpleNamespace(series=series)
+    assert regained_after(run, "f", 20, share=0.5, before_ns=20) is None  # type: ignore[arg-type]
+
+
+EVENTS = {
+    "F": "failed",
+    "D": "detected",
+    "N": "notified",
+    "H": "held-off",
+    "S": "switched",
+    "R": "repaired",
+    "V": "reverted",
+}
+CYCLE = re.compile("F(?:[FDHS]*(?:R|V|$)|[FDHS]*N[^V]*(?:V|$))")
+"""From a failure until traffic is back, or until a repair before anybody was notified."""
+
+
+def test_cycles_of_random_timelines_are_those_of_their_definition() -> None:
+    """The first instant of each step counts, and of repairs the last."""
+    draw = random.Random(3)
+    ends = set()
+    for _ in range(400):
+        letters = "".join(draw.choices("FDNHSRV", [3, 2, 1, 1, 1, 2, 1], k=draw.randint(0, 9)))
+        rows = []
+        for at, letter in enumerate(letters):
+            rows += [
+                {"protection": "p", "event": EVENTS[letter], "time_ns": 10 * at},
+                {"protection": "q", "event": draw.choice([*EVENTS.values()]), "time_ns": 10 * at},
+            ]
+        expected = []
+        for cycle in CYCLE.finditer(letters):
+            steps: dict[str, int] = {}
+            for at, letter in enumerate(cycle[0], cycle.start()):
+                name = EVENTS[letter].replace("-", "_")
+                steps[name] = 10 * at if letter == "R" else steps.get(name, 10 * at)
+            expected.append(RecoveryCycle(**steps))
+            ends.add(cycle[0][-1])
+        timeline = SimpleNamespace(rows=lambda rows=rows: rows)
+        assert outages(SimpleNamespace(timeline=timeline), "p") == expected, letters  # type: ignore[arg-type]
+    assert ends >= {"R", "V"}
