@@ -95,6 +95,41 @@ def test_no_other_pair_has_a_smaller_sum(
     assert refused_some or kind == "link"
 
 
+@pytest.mark.parametrize("kind", ["link", "node", "risk"])
+@pytest.mark.parametrize("are_apart", [False, True])
+def test_each_path_of_the_best_pair_uses_arcs_of_its_own_choice(kind, are_apart: bool) -> None:
+    """Arcs that the other path may use are none of its: random ones, or all but those."""
+    found_some = 0
+    for seed in range(30):
+        draw = np.random.default_rng(seed)
+        graph = random_network(seed)
+        mask = draw.random(len(graph.tail)) < 0.6
+        other = ~mask if are_apart else draw.random(len(graph.tail)) < 0.8
+        free = np.full(len(graph.tail), 10)
+        members = [PairMember(0, 3, PathConstraints(), free, each) for each in (mask, other)]
+        best = min(
+            (
+                int(graph.igp[[*p, *q]].sum())
+                for p, q in product(
+                    *(
+                        list(find_k_shortest_paths(graph, 0, 3, graph.igp, 10_000, each.usable))
+                        for each in members
+                    )
+                )
+                if not find_shared_arcs(graph, p, kind) & set(q)
+            ),
+            default=None,
+        )
+        found = find_joint_pair(graph, *members, kind)
+        assert (found is None) == (best is None)
+        if found is not None:
+            found_some += 1
+            assert int(graph.igp[[*found[0], *found[1]]].sum()) == best
+            for path, member in zip(found, members, strict=True):
+                assert member.usable[list(path)].all()
+    assert found_some
+
+
 PAIR = """\
 trunkline: 1
 nodes: [A, B, C, D, E, Z]

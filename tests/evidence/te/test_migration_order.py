@@ -160,6 +160,17 @@ def test_detours_are_as_few_as_in_a_search_of_all_states():
     assert {None, 0, 1, 2} <= set(seen)
 
 
+@pytest.mark.parametrize("seed", [994, 1499])
+def test_detours_are_fewer_where_paths_with_an_order_of_their_own_move_in_between(seed):
+    """Networks of 4 to 6 paths in which one detour does, but two if the others move at the end."""
+    stream = random.Random(seed)
+    moves, limits = make_random_moves(stream, stream.choice([4, 5, 6]), stream.choice([4, 5, 6]), 2)
+    found = find_migration_order(moves, [bound(limits)])
+    assert count_fewest_detours(moves, limits) == 1
+    assert (found.detours, found.is_proven) == (1, True)
+    check_steps(moves, found.steps, limits)
+
+
 def swap(**more):
     """Two paths of 6 change places on two arcs of 10; a third arc of 10 is free."""
     return [
@@ -235,3 +246,16 @@ def test_fifty_paths_that_follow_each_other_are_ordered():
     found = find_migration_order(moves, [bound([10] * 51)])
     assert found.steps is not None
     assert [step.move for step in found.steps] == list(range(49, -1, -1))
+
+
+def test_paths_apart_from_each_other_are_searched_apart():
+    """Two paths that change places by a detour, and 30 chains: 3^30 states are not tried.
+
+    In a chain each path moves to the arc that the next one leaves, and has room there then.
+    """
+    moves, limits = swap(detours=((2,),)), [10] * (3 + 4 * 30)
+    for first in range(3, len(limits), 4):
+        moves += [PathMove(f"p{arc}", (arc,), (arc + 1,), 6, 6) for arc in range(first, first + 3)]
+    found = find_migration_order(moves, [bound(limits)])
+    assert (found.detours, found.is_proven) == (1, True)
+    check_steps(moves, found.steps, limits)

@@ -1,5 +1,6 @@
 """Optima of public networks, the forms of the program against each other and against others."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.optimize import linprog
 
 from trunkline.te import fortz_thorup
 from trunkline.te.arc_formulation import minimise_congestion
+from trunkline.te.frank_wolfe import _find_step_length
 from trunkline.te.igp_weights import search_weights
 from trunkline.te.optimal_routing import choose_formulation, minimise_utilisation
 from trunkline.te.spf import compute_ecmp_loads
@@ -240,6 +242,93 @@ def test_which_form_answers_follows_from_the_size():
         "paths",
         "frank-wolfe",
     ]
+
+
+def test_a_form_is_chosen_up_to_its_size():
+    """100 sources by 400 arcs are 40,000 columns; 10,000 demands are those of 100 sources and more.
+
+    A table of 2,000 sources by 2,000 nodes has 4,000,000 cells.
+    """
+    ring = [f"n{i}" for i in range(200)]
+    links = [Arc(a, b, 10) for a, b in pairwise([*ring, ring[0]])]
+    graph = build_topology(ring, add_reverse_arcs(links))
+    for sources, demands, form in (
+        (100, 19_900, "arcs"),
+        (101, 10_000, "paths"),
+        (101, 10_001, "frank-wolfe"),
+    ):
+        traffic = np.zeros((200, 200))
+        places = np.flatnonzero(1.0 - np.eye(200)[:sources])
+        # Each source has a demand, the others follow in their order.
+        first = np.arange(sources) * 200 + (np.arange(sources) + 1) % 200
+        chosen = [*first, *np.setdiff1d(places, first)][:demands]
+        traffic.flat[chosen] = 1.0
+        assert np.count_nonzero(traffic.any(axis=1)) == sources
+        assert np.count_nonzero(traffic) == demands
+        assert choose_formulation(graph, traffic) == form
+    for count, is_possible in ((2000, True), (2001, False)):
+        names = [f"n{i}" for i in range(count)]
+        large = build_topology(names, [Arc(a, b, 10) for a, b in pairwise([*names, names[0]])])
+        everywhere = np.ones((count, count), dtype=bool)
+        if is_possible:
+            assert choose_formulation(large, everywhere) == "frank-wolfe"
+        else:
+            with pytest.raises(ValueError, match="2001 sources in 2001 nodes are too many"):
+                choose_formulation(large, everywhere)
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 5.0, 40.0])
+@pytest.mark.parametrize("change", [(1.0, -0.5), (0.3, -0.9), (2.0, -2.0)])
+def test_the_step_of_frank_wolfe_ends_where_the_potential_is_least(sharpness, change):
+    """Of two links exp(s u) c + exp(s v) d = 0 at u - v + x (c - d) = ln(-d / c) / s."""
+    c, d = change
+    for start in (0.2, 0.5):
+        utilisation = np.array([0.1, 0.1 + start])
+        exact = (math.log(-d / c) / sharpness + start) / (c - d)
+        found = _find_step_length(sharpness, utilisation, np.array(change))
+        assert found == pytest.approx(min(1.0, max(0.0, exact)), abs=1e-8)
+
+
+def test_fortz_thorup_2000_the_search_begins_with_the_best_of_three_weights():
+    """By hand: S to T over A (weights 1, thin), B (weights 2, wide) or both, cost by the slopes."""
+    for rates, metrics, load in (
+        # The metrics lead over A at 60 %: 12 at slope 1 and 3; the capacities over B at 6 %.
+        ((20, 200), (1, 2), 12),
+        ((200, 20), (1, 2), 12),
+        ((20, 20), (1, 2), 12),
+        ((20, 20), (2, 2), 12),
+    ):
+        graph = build_topology(
+            "SABT",
+            add_reverse_arcs(
+                Arc(*ends, rate, igp=metric)
+                for way, rate, metric in zip("AB", rates, metrics, strict=True)
+                for ends in (("S", way), (way, "T"))
+            ),
+        )
+        traffic = np.zeros((4, 4))
+        traffic[graph.node_number["S"], graph.node_number["T"]] = load
+
+        def cost(share, rates=rates, load=load):
+            """Both links of each way carry its share of the load."""
+            total = 0.0
+            for rate, part in zip(rates, (share, 1 - share), strict=True):
+                slopes = zip((0, 1 / 3, 2 / 3), (1 / 3, 2 / 3, 9 / 10), (1, 3, 10), strict=True)
+                used = part * load / rate
+                total += (
+                    2
+                    * rate
+                    * sum(
+                        slope * (min(used, high) - low) for low, high, slope in slopes if used > low
+                    )
+                )
+            return total
+
+        by_metrics = 1.0 if metrics[0] < metrics[1] else 0.5
+        by_capacity = 0.5 if rates[0] == rates[1] else float(rates[0] > rates[1])
+        least = min(cost(by_metrics), cost(0.5), cost(by_capacity))
+        found = search_weights(graph, traffic, evaluations=0)
+        assert found.start_cost == found.cost == pytest.approx(least / (2 * load))
 
 
 @pytest.mark.parametrize(

@@ -139,3 +139,27 @@ def test_pairs_of_random_graphs_cost_what_a_minimum_cost_flow_does(seed):
     if inner:
         assert not find_shared_arcs(graph, inner.first, "node") & set(inner.second)
         assert inner.cost >= least
+
+
+@pytest.mark.parametrize(("partner", "is_found"), [(64, True), (65, False)])
+def test_64_first_paths_are_tried_for_a_pair_that_shares_no_risk(partner, is_found):
+    """Of 70 ways each shares a duct with each other one, but for a way and the next dearer one."""
+    ways = range(1, 71)
+    apart = {(partner, partner + 1)}
+    ducts = [pair for pair in itertools.combinations(ways, 2) if pair not in apart]
+    graph = build_topology(
+        "AZ",
+        [
+            Arc(
+                "A",
+                "Z",
+                1,
+                f"w{way:02}",
+                igp=way,
+                risks=frozenset(map(str, filter(lambda d: way in d, ducts))),
+            )
+            for way in ways
+        ],
+    )
+    pair = find_disjoint_pair(graph, 0, 1, graph.igp, "risk")
+    assert (pair is not None) == is_found

@@ -11,6 +11,7 @@ import pytest
 import trunkline as tl
 from trunkline.planning import place, place_robustly, survive, write_solution
 from trunkline.te import robust_program
+from trunkline.te.robust_program import RobustProgram
 from trunkline.te.robust_routing import minimise_worst_utilisation
 from trunkline.te.topology import Arc, Topology, add_reverse_arcs, build_topology
 
@@ -109,6 +110,68 @@ def test_generated_columns_reach_the_linear_program_over_all(
         assert generated.bound == pytest.approx(listed.split_mlu, rel=1e-5)
     assert listed.mlu <= generated.mlu * (1 + 1e-9)
     assert generated.single_path_bound <= listed.mlu * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("protection", PROTECTIONS)
+@pytest.mark.parametrize("seed", range(40, 52))
+def test_no_column_costs_less_than_the_bound_of_its_price_whatever_fails(
+    seed: int, protection
+) -> None:
+    """Links that never fail may carry both paths of a pair; a failure may separate the ends."""
+    draw = np.random.default_rng(seed)
+    graph, ends, rates, _ = random_case(seed, 6, 8)
+    if seed % 2:
+        stub = add_reverse_arcs([Arc("n0", "stub", 30)])
+        graph = build_topology([*graph.nodes, "stub"], [*graph.arcs, *stub])
+        ends = [(graph.node_number["n1"], graph.node_number["stub"])]
+        rates = rates[:, :1]
+    count = len(graph.links) if seed % 3 == 0 else draw.integers(1, len(graph.links))
+    links = draw.permutation(len(graph.links))[:count]
+    failures = np.array([graph.link == link for link in (-1, *links.tolist())])
+    failures = failures[:1] if protection == "none" else failures
+    program = RobustProgram(graph, ends, rates, failures, protection)
+    for demand in range(len(ends)):
+        program._add_column(demand, program._find_first_pair(demand))
+    assert program._list_all_columns()
+    for _ in range(10):
+        prices = draw.random(failures.shape) * (draw.random(failures.shape) < 0.5)
+        for demand in range(len(ends)):
+            price = prices * program.joined[demand][:, None]
+            costs = [
+                price[column.path_carries][:, list(column.pair.path)].sum()
+                + price[column.backup_carries][:, list(column.pair.backup or ())].sum()
+                for column in program.columns
+                if column.demand == demand
+            ]
+            assert program._bound_price(demand, price) <= min(costs) * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize("protection", PROTECTIONS)
+@pytest.mark.parametrize(("demands", "routes"), [(3, 3), (4, 3), (6, 3), (8, 4), (7, 5), (12, 4)])
+def test_moves_alone_level_equal_demands_over_equal_routes(
+    demands: int, routes: int, protection, monkeypatch
+) -> None:
+    """Pigeonhole: n paths on k routes load one with n / k rounded up; 1+1 is twice the paths.
+
+    A backup needs the routes that a failure leaves, k - 1. No integer program chooses here.
+    """
+    monkeypatch.setattr(robust_program, "MAX_INTEGER_COLUMNS", 0)
+    links = [
+        Arc(*pair, 10) for each in range(routes) for pair in (("S", f"m{each}"), (f"m{each}", "T"))
+    ]
+    nodes = ["S", "T", *(f"m{each}" for each in range(routes))]
+    graph = build_topology(nodes, add_reverse_arcs(links))
+    failures = np.array([graph.link == link for link in range(-1, len(graph.links))])
+    failures = failures if protection == "backup" else failures[:1]
+    ends = [(graph.node_number["S"], graph.node_number["T"])] * demands
+    found = minimise_worst_utilisation(graph, ends, np.ones((1, demands)), failures, protection)
+    paths, ways = {
+        "none": (demands, routes),
+        "one-plus-one": (2 * demands, routes),
+        "backup": (demands, routes - 1),
+    }[protection]
+    assert found.mlu == pytest.approx(-(-paths // ways) / 10)
+    assert found.split_mlu == pytest.approx(paths / ways / 10, rel=1e-5)
 
 
 def test_one_hour_without_failures_is_the_published_optimum_of_pdh() -> None:
