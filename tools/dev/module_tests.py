@@ -13,6 +13,7 @@ import queue
 import re
 import shutil
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 
 import setup_steps as steps
 from mutant_journal import FOLDER
@@ -22,15 +23,15 @@ from rust_mutant_build import SWITCH
 from shell import Stopwatch, print_message
 
 TEST_PLACES = [
-    *("tests/unit/engine", "tests/pcap", "tests/unit/decomposition"),
-    *("tests/unit/network/test_contract.py", "tests/unit/results/test_probe_precedence.py"),
+    *("tests/unit/engine", "tests/pcap", "tests/unit/decomposition", "tests/unit/results"),
+    *("tests/unit/network/test_contract.py", "tests/unit/test_handshake.py"),
     *("tests/unit/test_pinned_results.py", "tests/unit/test_pinned_scenarios.py"),
     "tests/evidence/test_kernel_senders.py",
 ]
 """Files and folders of the tests that run the engine most."""
 MAX_FILE_S = 60.0
 """Time in which the tests of a file note what they reach."""
-MAX_TRIAL_S = 30.0
+MAX_TRIAL_S = 40.0
 """Time of all tests that a mutant is tried on, the quick ones first."""
 BATCH_S = 3.0
 _COPY = os.path.join(FOLDER, "python", "module")
@@ -70,11 +71,12 @@ class ModuleTests:
         clock = Stopwatch()
         os.makedirs(_NOTES_FOLDER, exist_ok=True)
         count = 0
-        for file in list_test_files(TEST_PLACES):
-            for test, used_s, numbers in self._note_file(file):
-                count += 1
-                for number in numbers:
-                    self._reached[number].append((used_s, test))
+        with ThreadPoolExecutor(self._servers.qsize()) as pool:
+            for noted in pool.map(self._note_file, list_test_files(TEST_PLACES)):
+                count += len(noted)
+                for test, used_s, numbers in noted:
+                    for number in numbers:
+                        self._reached[number].append((used_s, test))
         for tests in self._reached.values():
             tests.sort()
         print_message(f"{count} tests of Python noted what they reach ({clock})")

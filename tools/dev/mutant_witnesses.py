@@ -264,16 +264,21 @@ def _fill_table(table: str, seen: dict[str, str], by_hand: dict[str, list[tuple[
         changes = []
         for path in re.findall(r"\]\(\.\./([^)]*)\)", cells[3]):
             changes += [describe_mutant(seen[path])] if path in seen else []
-            words = set(re.findall(r"\w{3,}", cells[0]))
+            words = _list_subjects(cells[0])
             own = by_hand.get(path, [])
-            about = [each for each in own if words & set(re.findall(r"\w{3,}", each[0]))]
-            changes += [f"{mechanism}: {change}" for mechanism, change in about or own[:1]]
+            about = [each for each in own if words & _list_subjects(each[0])]
+            changes += [f"{mechanism}: {change}" for mechanism, change in about]
         filled.append([*cells, "; ".join(changes)])
     columns = [*head.removesuffix(" |").split(" | ")[:4], SEEN_HEADING]
     count = 5 if any(cells[4] for cells in filled) else 4
     lines = [columns[:count], ["| ---", *["---"] * (count - 1)]]
     lines += [cells[:count] for cells in filled]
     return "".join(" | ".join(cells) + " |\n" for cells in lines)
+
+
+def _list_subjects(mechanism: str) -> set[str]:
+    """List the words of a mechanism that say what it is about."""
+    return set(re.findall(r"\w{3,}", mechanism)) - {"and", "for", "the", "with"}
 
 
 def read_seen() -> list[dict[str, str]]:

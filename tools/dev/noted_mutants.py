@@ -7,18 +7,20 @@ reached before, while the tests were imported, count for each test.
 
 import json
 import os
+import resource
 import signal
 import time
 
 import pytest
 from _pytest.runner import runtestprotocol
 
+from pytest_server import MAX_WALL_FACTOR
 from rust_mutant_build import SWITCH
 
 FILE = os.environ["TRUNKLINE_NOTED"]
 NOTES = f"{FILE}.notes"
-MAX_TEST_S = 3.0
-"""Time after which a test is ended, as too slow to be tried on mutants."""
+MAX_TEST_S = 5
+"""Processor's time after which a test is ended, as too slow to be tried on mutants."""
 
 
 # Of this process and its forks, and of programs that they start.
@@ -35,6 +37,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool:
     child = os.fork()
     if child == 0:
         os.environ[SWITCH] = f"notes:{PROGRAM_NOTES}"
+        resource.setrlimit(resource.RLIMIT_CPU, (MAX_TEST_S, MAX_TEST_S))
         status = 1
         try:
             reports = runtestprotocol(item, log=False)
@@ -44,10 +47,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool:
     ended = 0
     while not ended:
         time.sleep(0.01)
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if not ended and time.monotonic() - begun > MAX_TEST_S:
+        ended, status, usage = os.wait4(child, os.WNOHANG)
+        if not ended and time.monotonic() - begun > MAX_WALL_FACTOR * MAX_TEST_S:
             os.kill(child, signal.SIGKILL)
-    used_s = time.monotonic() - begun
+    used_s = usage.ru_utime + usage.ru_stime
     numbers = {*_read_numbers(NOTES, 0, _noted_before["size"]), *_read_numbers(NOTES, start, None)}
     numbers.update(_read_numbers(PROGRAM_NOTES, 0, None))
     if os.path.exists(PROGRAM_NOTES):

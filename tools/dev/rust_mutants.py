@@ -38,9 +38,9 @@ from shell import Stopwatch, print_message
 MEMORY_LIMIT = 6 << 30
 """Maximum memory of a test [B]; a mutant may ask for memory without end."""
 MIN_CPU_LIMIT_S = 5
-MAX_TEST_S = 3
+MAX_TEST_S = 5
 """Processor's time after which a test is too slow to be tried on mutants."""
-MAX_TRIAL_S = 15
+MAX_TRIAL_S = 25
 """Processor's time of all tests that a mutant is tried on, the quick ones first."""
 BATCH_S = 2.0
 """Tests that take so long together run in one process."""

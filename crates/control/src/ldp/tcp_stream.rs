@@ -170,3 +170,7 @@ impl TcpStream {
         again
     }
 }
+
+#[cfg(test)]
+#[path = "tcp_stream_tests.rs"]
+mod tests;

@@ -51,3 +51,7 @@ pub fn routes(database: &[Lsa], node: u32, multipath: bool) -> Routes {
     };
     first.into_iter().map(chosen).collect()
 }
+
+#[cfg(test)]
+#[path = "spf_tests.rs"]
+mod tests;

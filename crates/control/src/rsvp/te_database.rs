@@ -244,36 +244,5 @@ impl ConstrainedSearch<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// From node 0 to `leaves` nodes, and by the cheapest of them to the last node. A search keeps the route
-    /// of no link and those to the leaves when it comes to the first leaf; the next is the end.
-    fn has_route_past(leaves: u32) -> bool {
-        let line =
-            |from, to| SignalledLink { from, to, metric: 1, rate_bit_s: 9, reverse: Some(0) };
-        let mut lines: Vec<SignalledLink> = (1..=leaves).map(|leaf| line(0, leaf)).collect();
-        lines.push(line(1, leaves + 1));
-        let mut cost = vec![10; lines.len()];
-        (cost[0], cost[leaves as usize]) = (1, 1);
-        let all_free = Arc::new([9; 8]);
-        let unreserved = vec![all_free; lines.len()];
-        let database = TeDatabase { up: vec![true; lines.len()], unreserved };
-        let requirements = RouteRequirements {
-            ends: (0, leaves + 1),
-            bandwidth: 1,
-            te_class: 0,
-            avoid: &BTreeSet::new(),
-            own: (&[], 0),
-            cost: &cost,
-            bounds: RouteBounds::default(),
-        };
-        database.route(&lines, &requirements).is_some()
-    }
-
-    #[test]
-    fn a_search_gives_up_with_more_than_100_000_partial_routes() {
-        assert!(has_route_past(99_999));
-        assert!(!has_route_past(100_000));
-    }
-}
+#[path = "te_database_tests.rs"]
+mod tests;

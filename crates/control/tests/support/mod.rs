@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use trunkline_control::rsvp::config::{ClassTypes, Hop, RsvpConfig, Session};
 use trunkline_control::rsvp::{Rsvp, EVENTS, KINDS};
 use trunkline_control::{
-    ForwardingEntry, Message, NetworkPlane, OutgoingMessage, SignalledLink, SignallingRow,
+    ForwardingEntry, Message, NetworkPlane, OutgoingMessage, ProtocolNotice, RoutingEvent,
+    SignalledLink, SignallingRow,
 };
 
 pub const MS: u64 = 1_000_000;
@@ -42,6 +43,10 @@ pub struct Wires {
     pub classes: BTreeMap<(u32, u16), u32>,
     /// Bytes that have entered every path.
     pub path_bytes: u64,
+    /// Routes as routers take them into use: time, node, destination, links.
+    pub routes: Vec<(u64, u32, u32, Vec<u32>)>,
+    pub routing_events: Vec<(u64, RoutingEvent, u32, Option<u32>)>,
+    pub notices: Vec<ProtocolNotice>,
 }
 
 impl Wires {
@@ -62,6 +67,9 @@ impl Wires {
             labels: BTreeMap::new(),
             classes: BTreeMap::new(),
             path_bytes: 0,
+            routes: Vec::new(),
+            routing_events: Vec::new(),
+            notices: Vec::new(),
             lines,
         }
     }
@@ -70,6 +78,16 @@ impl Wires {
     pub fn take_messages(&mut self) -> Vec<(u32, Message)> {
         let packets = std::mem::take(&mut self.arrivals).into_values();
         packets.map(|packet| (packet.link, packet.message)).collect()
+    }
+
+    /// When the next message arrives.
+    pub fn due(&self) -> u64 {
+        self.arrivals.keys().next().map_or(u64::MAX, |key| key.0)
+    }
+
+    /// Takes the message that arrives next, with its link.
+    pub fn take_message(&mut self) -> Option<(u32, Message)> {
+        self.arrivals.pop_first().map(|(_, packet)| (packet.link, packet.message))
     }
 
     fn put(&mut self, packet: Packet) {
@@ -134,11 +152,16 @@ impl NetworkPlane for Wires {
             None => self.classes.remove(&(node, fec)),
         };
     }
-    fn set_routes(&mut self, _: u32, _: u32, _: &[u32]) {}
-    fn record_labels(&mut self, _: trunkline_control::LabelBinding) {}
-    fn record_routing_event(&mut self, _: trunkline_control::RoutingEvent, _: u32, _: Option<u32>) {
+    fn set_routes(&mut self, node: u32, destination: u32, links: &[u32]) {
+        self.routes.push((self.now, node, destination, links.to_vec()));
     }
-    fn notify_protocols(&mut self, _: trunkline_control::ProtocolNotice) {}
+    fn record_labels(&mut self, _: trunkline_control::LabelBinding) {}
+    fn record_routing_event(&mut self, event: RoutingEvent, node: u32, link: Option<u32>) {
+        self.routing_events.push((self.now, event, node, link));
+    }
+    fn notify_protocols(&mut self, notice: ProtocolNotice) {
+        self.notices.push(notice);
+    }
     fn path_bytes(&self, _: u32) -> u64 {
         self.path_bytes
     }
