@@ -11,6 +11,7 @@ import click
 from trunkline.cli.closed_readers import has_reader_left
 from trunkline.cli.common import convert_engine_errors, echo_json, echo_tables
 from trunkline.cli.engine_options import check_engine_options, engine_options
+from trunkline.cli.replication import until_options
 from trunkline.cli.report_command import report_option, write_report
 from trunkline.cli.status import Status
 from trunkline.cli.study_command import ExecutionOptions, convert_study_errors, execution_options
@@ -18,7 +19,7 @@ from trunkline.cli.study_command import ExecutionOptions, convert_study_errors, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from trunkline.study import Reproduction, Runs
+    from trunkline.study import Reproduction
     from trunkline.study.outcome.completed_tables import CompletedTables
     from trunkline.study.run.journal import RunRecord
     from trunkline.study.run.progress import Progress
@@ -46,6 +47,11 @@ STUDY_NAMES = (
     type=click.IntRange(1, 100_000),
     help="Replications of each point. Default: the number in the study.",
 )
+@until_options(
+    "Replicate until half of the 95 % interval of every difference that a claim is about is within "
+    "this share of the larger of the two sides, e.g. 5%.",
+    "runs of a point",
+)
 @click.option(
     "--out",
     type=click.Path(),
@@ -66,6 +72,8 @@ STUDY_NAMES = (
 def command(
     name: str,
     runs: int | None,
+    until_ci: float | None,
+    max_runs: int,
     out: str | None,
     pdf: bool,
     report: bool,
@@ -95,6 +103,8 @@ def command(
         raise click.UsageError("--resume needs --out, the folder of the study to continue.")
     if prove and engine != "linux":
         raise click.UsageError("--prove needs --engine linux.")
+    if until_ci is not None and (runs is not None or engine == "linux"):
+        raise click.UsageError("--until-ci excludes --runs, and needs the packet simulator.")
     if pdf and (out is None or engine == "linux"):
         raise click.UsageError("--pdf needs --out, and the packet simulator.")
     with convert_study_errors(out):
@@ -109,8 +119,7 @@ def command(
 
         completed_tables = CompletedTables(subject)
 
-        def compared(runs: Runs) -> Reproduction:
-            reproduction = subject.build_reproduction(runs)
+        def show(reproduction: Reproduction) -> Reproduction:
             # Print before drawing the pictures, which takes seconds.
             if not as_json:
                 echo_tables(
@@ -122,16 +131,37 @@ def command(
                 reproduction.add_to(out, pdf=pdf)
             return reproduction
 
-        progress = execution.make_progress(subject.plan.name)
-        if not as_json:
-            progress.listener = _make_table_printer(
-                completed_tables, progress, stops_without_reader=out is None and not judge
+        if until_ci is not None:
+            reproduction = execution.complete(
+                subject.replicate_until_sure(
+                    until_ci,
+                    max_runs=max_runs,
+                    options=execution.make_run_options(),
+                    progress=lambda: execution.make_progress(subject.plan.name),
+                    out=out,
+                    **execution.folder_options,
+                ),
+                out,
+                show,
             )
-        reproduction = execution.run_plan(subject.plan, out, compared, progress=progress)
+        else:
+            progress = execution.make_progress(subject.plan.name)
+            if not as_json:
+                progress.listener = _make_table_printer(
+                    completed_tables, progress, stops_without_reader=out is None and not judge
+                )
+            reproduction = execution.run_plan(
+                subject.plan,
+                out,
+                lambda ended_runs: show(subject.build_reproduction(ended_runs)),
+                progress=progress,
+            )
     if isinstance(reproduction, Status):
         return reproduction
     if as_json:
         echo_json(reproduction.to_json())
+    if reproduction.precision is not None:
+        click.echo(reproduction.precision.describe(), err=True)
     if out is not None:
         click.echo(f"runs, tables and pictures written to {out}", err=True)
         if report:

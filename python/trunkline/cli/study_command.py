@@ -26,6 +26,7 @@ from trunkline.cli.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from trunkline.stats.control_variates import OfferedMean
     from trunkline.study.fit.study_fit import StudyFit
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from trunkline.study.run.progress import Progress
     from trunkline.study.run.run_plan import RunPlan
 
+Performed = TypeVar("Performed")
 UseResult = TypeVar("UseResult")
 
 
@@ -107,24 +109,42 @@ class ExecutionOptions(WorkerOptions):
         progress: Progress | None = None,
     ) -> UseResult | Status:
         """Run a plan; return the result of `use_runs`, or a status if the plan did not complete."""
-        from trunkline.study.run.session import IncompleteStudy, perform_plan
+        from trunkline.study.run.session import perform_plan
 
         run_options, progress = self.make_run_options(), progress or self.make_progress(plan.name)
+        performed = perform_plan(
+            plan, out=out, options=run_options, progress=progress, **self.folder_options
+        )
+        return self.complete(performed, out, use_runs, progress=progress)
+
+    def complete(
+        self,
+        performed: AbstractContextManager[Performed],
+        out: str | None,
+        use_result: Callable[[Performed], UseResult],
+        *,
+        progress: Progress | None = None,
+    ) -> UseResult | Status:
+        """Run a study; return the result of `use_result`, or a status if it did not complete.
+
+        performed: Runs the study when it is entered.
+        """
+        from trunkline.study.run.session import IncompleteStudy
+
         try:
-            with perform_plan(
-                plan, out=out, options=run_options, progress=progress, **self.folder_options
-            ) as runs:
-                return use_runs(runs)
+            with performed as result:
+                return use_result(result)
         except IncompleteStudy as error:
             click.echo(f"error: {error}", err=True)
             return Status.PARTIAL
         except KeyboardInterrupt:
-            done_count = progress.done_before + progress.done
-            message = (
-                format_interrupted(done_count, progress.total, out)
-                if out
-                else "interrupted; nothing was kept"
-            )
+            if out is None:
+                message = "interrupted; nothing was kept"
+            elif progress is None:
+                message = format_stopped(out)
+            else:
+                done_count = progress.done_before + progress.done
+                message = format_interrupted(done_count, progress.total, out)
             click.echo(message, err=True)
             return Status.INTERRUPTED
 
@@ -432,7 +452,7 @@ def _run_until_precise(
         with convert_study_errors(str(folder)):
             reached, failed = replicate_until_precise(plan, folder, target, **how)
     except KeyboardInterrupt:
-        click.echo(f"stopped; resume with --resume --out {make_printable(str(folder))}", err=True)
+        click.echo(format_stopped(str(folder)), err=True)
         return Status.INTERRUPTED
     for point_result in failed:
         click.echo(
@@ -445,13 +465,13 @@ def _run_until_precise(
     imprecise = [point_result for point_result in reached if not point_result.precision.reached]
     share = f"± {100 * target:g} %"
     used = sum(each.precision.runs for each in reached)
-    plain = [each.precision.plain_runs for each in reached]
+    plain = [each.precision.plain_runs or each.precision.runs for each in reached]
+    equal = len(reached) * max(plain)
     spent = f"{used} runs"
-    if any(plain):
-        needed = sum(
-            runs or point.precision.runs for runs, point in zip(plain, reached, strict=True)
-        )
-        spent += f"; plain replication would need about {needed}"
+    if any(each.precision.plain_runs for each in reached):
+        spent += f"; plain replication would need about {sum(plain)}"
+    if equal > sum(plain):
+        spent += f"; as many of every point as the least sure needs would be {equal}"
     if not imprecise:
         click.echo(f"all {len(reached)} points reach {share}: {spent}", err=True)
         return status
@@ -471,6 +491,11 @@ def _run_until_precise(
 def format_interrupted(done: int, total: int, folder: str) -> str:
     """Describe the progress of an interrupted study, and how to resume it."""
     return f"{done} of {total} done; resume with --resume --out {make_printable(folder)}"
+
+
+def format_stopped(folder: str) -> str:
+    """Describe how to resume a study whose number of runs is not known yet."""
+    return f"stopped; resume with --resume --out {make_printable(folder)}"
 
 
 def make_printable(text: str) -> str:

@@ -488,7 +488,8 @@ def list_study_numbers(record: Mapping[str, Any]) -> list[HeadlineNumber]:
     elif summary.get("mean_absolute_error") is not None:
         error_text = f"{format_number(summary['mean_absolute_error'], 3)} {summary['error_unit']}"
         numbers.append(HeadlineNumber(error_text, "off the published values on average"))
-    numbers.append(HeadlineNumber(format_count(summary["runs"]), f"runs, {record['runs']} a point"))
+    counted = f"{'at most ' if 'precision' in record else ''}{record['runs']}"
+    numbers.append(HeadlineNumber(format_count(summary["runs"]), f"runs, {counted} a point"))
     return numbers
 
 
@@ -511,6 +512,16 @@ def list_claim_facts(record: Mapping[str, Any]) -> list[Fact]:
             if claim["name"] in reading["claims"]:
                 detail += f"; {reading['says']}: {reading['claims'][claim['name']]}"
         facts.append(Fact(SIGN_BY_OUTCOME[_get_outcome(claim)], statement, detail))
+    if precision := record.get("precision"):
+        unsure_count = sum(not each["reached"] for each in precision["claims"])
+        share = f"± {100 * precision['wanted']:g} %"
+        detail = (
+            f"{precision['runs']} runs; plain replication needs about {precision['plain_runs']}"
+        )
+        statement = f"What claims compare is sure to {share} of the larger side"
+        if unsure_count:
+            statement = f"{_count_noun(unsure_count, 'claim')} not sure to {share}"
+        facts.append(Fact("doubt" if unsure_count else "known", statement, detail))
     if record["runs"] < MIN_RUNS_FOR_INTERVALS:
         statement = f"{_count_noun(record['runs'], 'run')} a point leave wide intervals"
         detail = "much is undecided here; without --runs there are more"

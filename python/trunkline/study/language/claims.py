@@ -10,7 +10,6 @@ nothing; published values are single too, and are judged without an interval.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -81,10 +80,56 @@ class Claim(StudyPart):
         references = formula.iterate_references(formula.parse_formula(self.that, claim=True))
         return {name or self.table or default_table for name, _, _ in references}
 
+    def compare(self, tables: TableValues) -> list[ComparedSides] | None:
+        """Work out the sides of its comparisons; None if a value that it uses is not known."""
+        scope = tables if self.table is None else replace(tables, default_table=self.table)
+        comparisons = []
+        for each in formula.list_comparisons(formula.parse_formula(self.that, claim=True)) or ():
+            left = formula.evaluate_formula(each.left, scope)
+            right = formula.evaluate_formula(each.comparators[0], scope)
+            if np.isnan(left.values).any() or np.isnan(right.values).any():
+                return None
+            unit = get_difference_unit(self.unit) if formula.is_difference(each.left) else self.unit
+            sign = formula.COMPARISON_SIGNS[type(each.ops[0])]
+            comparisons.append(ComparedSides(left, sign, right, unit))
+        return comparisons
+
     def judge(self, tables: TableValues) -> ClaimVerdict | None:
         """Judge it; None if a value that it uses is not known."""
-        scope = tables if self.table is None else replace(tables, default_table=self.table)
-        return _judge_formula(formula.parse_formula(self.that, claim=True), scope, self.unit)
+        comparisons = self.compare(tables)
+        if comparisons is None:
+            return None
+        judged = [
+            _judge_comparison(each, is_chance_possible=tables.is_chance_possible)
+            for each in comparisons
+        ]
+        # A unit that all share is written once.
+        units = {each.unit for each in judged}
+        details = [
+            each.detail if len(units) == 1 else f"{each.detail} [{each.unit}]" for each in judged
+        ]
+        detail = "; ".join(details)
+        if len(units) == 1 and self.unit:
+            detail += f" [{judged[0].unit}]"
+        return ClaimVerdict(combine_outcomes(each.outcome for each in judged), detail)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSides:
+    """A comparison of a claim: the values of both sides."""
+
+    left: NamedValues
+    sign: str
+    right: NamedValues
+    unit: str  # Of both sides.
+
+    def list_differences(self) -> list[tuple[list[float], float]]:
+        """List the cells: left less right, seed by seed, and the larger mean of the two sides."""
+        sides = formula.match_values(self.left, self.right)
+        differences = sides[0] - sides[1]
+        left_means, right_means = (np.abs(side.mean(axis=1, keepdims=True)) for side in sides)
+        sizes = np.broadcast_to(np.maximum(left_means, right_means), (len(differences), 1))
+        return list(zip(differences.tolist(), sizes[:, 0].tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -122,33 +167,6 @@ class TableValues:
     def get_row_parameters(self, table: str | None) -> SeedValues:
         """Return the names that vary from row to row."""
         return np.array(self.numbers[table or self.default_table])
-
-
-def _judge_formula(tree: ast.expr, scope: TableValues, unit: str) -> ClaimVerdict | None:
-    judged: list[_JudgedComparison] = []
-    for each in formula.list_comparisons(tree) or ():
-        left = formula.evaluate_formula(each.left, scope)
-        right = formula.evaluate_formula(each.comparators[0], scope)
-        if np.isnan(left.values).any() or np.isnan(right.values).any():
-            return None
-        judged.append(
-            _judge_comparison(
-                left,
-                formula.COMPARISON_SIGNS[type(each.ops[0])],
-                right,
-                get_difference_unit(unit) if formula.is_difference(each.left) else unit,
-                is_chance_possible=scope.is_chance_possible,
-            )
-        )
-    # A unit that all share is written once.
-    units = {each.unit for each in judged}
-    details = [
-        each.detail if len(units) == 1 else f"{each.detail} [{each.unit}]" for each in judged
-    ]
-    detail = "; ".join(details)
-    if len(units) == 1 and unit:
-        detail += f" [{judged[0].unit}]"
-    return ClaimVerdict(combine_outcomes(each.outcome for each in judged), detail)
 
 
 def get_difference_unit(unit: str) -> str:
@@ -194,13 +212,9 @@ def _judge_difference(
     return "refuted" if difference.high < 0 else "undecided"
 
 
-def _judge_comparison(
-    left: NamedValues, sign: str, right: NamedValues, unit: str, *, is_chance_possible: bool
-) -> _JudgedComparison:
-    """``<`` and ``>`` by the interval of the paired difference, ``<=`` and ``>=`` by the means.
-
-    unit: Of both sides.
-    """
+def _judge_comparison(sides: ComparedSides, *, is_chance_possible: bool) -> _JudgedComparison:
+    """``<`` and ``>`` by the interval of the paired difference, ``<=`` and ``>=`` by the means."""
+    left, sign, right, unit = sides.left, sides.sign, sides.right, sides.unit
     left_values, right_values = formula.match_values(left, right)
     difference = right_values - left_values if sign in "<=" else left_values - right_values
     values = np.broadcast_to(

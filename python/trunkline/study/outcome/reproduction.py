@@ -2,7 +2,9 @@
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,12 @@ from trunkline.results import Results, atomic_folder as folders
 from trunkline.stats import mean_absolute_percentage, mean_interval, mean_log_ratio
 from trunkline.study.errors import StudyError
 from trunkline.study.language.catalogue import find_study
-from trunkline.study.language.claims import ClaimOutcome, ClaimVerdict, TableValues
+from trunkline.study.language.claims import ClaimOutcome, ClaimVerdict
 from trunkline.study.language.formula import SeedValues
 from trunkline.study.language.model import Study
 from trunkline.study.language.parts import DocumentReading, StudyTable
 from trunkline.study.outcome import reproduction_files
+from trunkline.study.outcome.claim_precision import ClaimReplication, SureClaims
 from trunkline.study.outcome.compared_cells import (
     ClaimResult,
     ComparedCell,
@@ -26,10 +29,11 @@ from trunkline.study.outcome.compared_cells import (
     to_json_number,
 )
 from trunkline.study.run import runner
-from trunkline.study.run.data_set import Runs
+from trunkline.study.run.data_set import Runs, read
 from trunkline.study.run.execution import RunOptions
 from trunkline.study.run.progress import Progress, choose_progress
-from trunkline.study.run.session import perform_plan
+from trunkline.study.run.replication import replicate_in_stages
+from trunkline.study.run.session import IncompleteStudy, perform_plan
 
 
 def _compute_mean(values: Sequence[float]) -> float | None:
@@ -48,6 +52,8 @@ class Reproduction:
         What the runs gave, for all tables or for some.
     runs : Runs, optional
         The runs themselves, of which those that are kept are read.
+    precision : ClaimReplication, optional
+        How sure its claims are, if that decided the number of runs.
     """
 
     def __init__(
@@ -56,8 +62,10 @@ class Reproduction:
         seeds: Sequence[int],
         values: runner.StudyValues,
         runs: Runs | None = None,
+        precision: ClaimReplication | None = None,
     ) -> None:
         self.study = study
+        self.precision = precision
         self.seeds = tuple(seeds)
         self.measured = values
         self.tables = {table.name: table for table in study.list_tables()}
@@ -95,8 +103,8 @@ class Reproduction:
     @functools.cached_property
     def claims(self) -> list[ClaimResult]:
         """The study's claims, each with its outcome as stated."""
-        simulated_tables = self._build_table_values(self.measured.columns)
-        published_tables = self._build_table_values(self._build_published_columns())
+        simulated_tables = runner.build_table_values(self.study, self.measured.columns)
+        published_tables = runner.build_table_values(self.study, self._build_published_columns())
         published_tables = replace(published_tables, is_seed_dependent=False)
         results = []
         for claim in self.study.claims:
@@ -130,7 +138,7 @@ class Reproduction:
                     for each in table.columns
                     if (source, each) in columns
                 }
-        scope = self._build_table_values(columns)
+        scope = runner.build_table_values(self.study, columns)
         outcomes: dict[str, ClaimOutcome] = {}
         for claim in self.study.claims:
             used = claim.list_tables(scope.default_table)
@@ -143,15 +151,6 @@ class Reproduction:
         """The table of ours in place of one: that of the reading's variant, if it has it."""
         of_variant = f"{table}, {reading.variant}"
         return of_variant if of_variant in self.tables else table
-
-    def _build_table_values(self, columns: Mapping[tuple[str, str], SeedValues]) -> TableValues:
-        tables = self.tables.values()
-        return TableValues(
-            columns,
-            {table.name: tuple(table.rows) for table in tables},
-            {table.name: self.study.get_row_parameters(table)[0] for table in tables},
-            next(iter(self.tables)),
-        )
 
     def _build_published_columns(self) -> dict[tuple[str, str], SeedValues]:
         """Published values as columns of a single seed; not-a-number where there is none.
@@ -177,8 +176,7 @@ class Reproduction:
         runs_by_table = {}
         for name, table in self.tables.items():
             if table.case.keep and table.variant is None:
-                first = self.measured.first_runs[name]
-                count = runner.count_table_runs(self.study, table, len(self.seeds))
+                first, count = self.measured.first_runs[name], self.measured.run_counts[name]
                 run_numbers = [recorded_runs[first + n * count] for n in range(len(table.points))]
                 runs_by_table[name] = [runs.read_kept_run(run) for run in run_numbers]
         return runs_by_table
@@ -381,11 +379,58 @@ class StudySubject:
         self.seeds = range(1, (runs or self.study.runs) + 1)
         self.plan = runner.build_plan(self.study, self.seeds)
 
-    def build_reproduction(self, runs: Runs) -> Reproduction:
-        """Build the reproduction from the runs, all of which have ended."""
-        return Reproduction(
-            self.study, self.seeds, runner.read_study_values(self.study, runs), runs
-        )
+    def build_reproduction(
+        self, runs: Runs, precision: ClaimReplication | None = None
+    ) -> Reproduction:
+        """Build the reproduction from the runs, all of which have ended.
+
+        precision: How sure the claims are, if that decided the number of runs.
+        """
+        values = runner.read_study_values(self.study, runs)
+        most_runs = max(values.run_counts.values())
+        seeds = self.seeds if precision is None else range(1, most_runs + 1)
+        return Reproduction(self.study, seeds, values, runs, precision)
+
+    @contextmanager
+    def replicate_until_sure(
+        self,
+        target: float,
+        *,
+        max_runs: int,
+        options: RunOptions,
+        progress: Callable[[], Progress],
+        out: str | Path | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+    ) -> Iterator[Reproduction]:
+        """Replicate until all that the study's claims compare is sure.
+
+        target: Half of the 95 % interval of each difference over the larger of the two sides,
+            above 0 and below 1.
+        max_runs: Maximum number of runs of a point.
+        out: Folder of the study; one that is removed in the end if left out.
+        resume, overwrite: Action if the folder holds a study.
+        Raises IncompleteStudy: Some runs failed.
+        Raises StudyError: The study has no claims.
+        """
+        if not self.study.claims:
+            raise StudyError(f"study {self.study.name} has no claims that could be made sure")
+        goal = SureClaims(self.study, self.plan, target, max_runs=max_runs)
+        with tempfile.TemporaryDirectory(prefix="trunkline-") as scratch:
+            folder = Path(scratch) / "study" if out is None else Path(out)
+            full_plan, failed = replicate_in_stages(
+                self.plan,
+                folder,
+                goal,
+                options=options,
+                progress=progress,
+                resume=resume,
+                overwrite=overwrite,
+            )
+            if failed:
+                raise IncompleteStudy(failed, len(full_plan))
+            runs = read(folder)
+            yield self.build_reproduction(runs, goal.summarise(runs))
 
 
 def reproduce(
@@ -399,6 +444,8 @@ def reproduce(
     resume: bool = False,
     overwrite: bool = False,
     pdf: bool = False,
+    until_ci: float | None = None,
+    max_runs: int = 1000,
 ) -> Reproduction:
     """Run a study and compare it with what was published.
 
@@ -420,11 +467,16 @@ def reproduce(
         Continue with the content of the folder, or replace it.
     pdf : bool, default False
         Draw each picture as ``.pdf`` too, besides ``.png`` and ``.svg``.
+    until_ci : float, optional
+        In place of ``runs``: replicate until half of the 95 % interval of each difference that a
+        claim is about is within this share of the larger of the two sides; above 0 and below 1.
+    max_runs : int, default 1000
+        Maximum number of runs of a point with ``until_ci``.
 
     Returns
     -------
     Reproduction
-        Cells, claims and errors.
+        Cells, claims and errors; with ``until_ci`` how sure the claims are (``precision``).
 
     Raises
     ------
@@ -434,15 +486,33 @@ def reproduce(
         Some runs failed.
     """
     study_subject = StudySubject(name, runs=runs)
-    if isinstance(progress, bool):
+
+    def make_progress() -> Progress:
+        if isinstance(progress, Progress):
+            return progress
         name = study_subject.plan.name
-        progress = choose_progress(name) if progress else Progress(name)
+        return choose_progress(name) if progress else Progress(name)
+
     run_options = options or RunOptions(threads=threads)
     folder_policy = {"resume": resume, "overwrite": overwrite}
+    if until_ci is not None:
+        if runs is not None:
+            raise ValueError("runs and until_ci exclude each other")
+        with study_subject.replicate_until_sure(
+            until_ci,
+            max_runs=max_runs,
+            options=run_options,
+            progress=make_progress,
+            out=out,
+            **folder_policy,
+        ) as reproduction:
+            if out is not None:
+                reproduction.add_to(out, pdf=pdf)
+        return reproduction
     with perform_plan(
-        study_subject.plan, out=out, options=run_options, progress=progress, **folder_policy
-    ) as runs_ended:
-        reproduction = study_subject.build_reproduction(runs_ended)
+        study_subject.plan, out=out, options=run_options, progress=make_progress(), **folder_policy
+    ) as ended_runs:
+        reproduction = study_subject.build_reproduction(ended_runs)
         if out is not None:
             reproduction.add_to(out, pdf=pdf)
     return reproduction

@@ -155,6 +155,11 @@ def build_reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
             for item in reproduction.study.fitted
         ],
         "fit": reproduction.study.read_stored_fit(),
+        **(
+            {}
+            if reproduction.precision is None
+            else {"precision": reproduction.precision.to_json()}
+        ),
         "summary": {
             "tables": {name: error for name, error in errors.items() if name in cases},
             "variants": {name: error for name, error in errors.items() if name not in cases},

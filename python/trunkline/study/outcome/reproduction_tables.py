@@ -68,7 +68,10 @@ def render_reproduction(
     if study.error == "absolute" and study.published:
         parts.append(_build_overall_table(reproduction))
     source = f" ({study.source.document}, {study.source.date})" if study.source else ""
-    runs = f"{len(reproduction.seeds)} runs a point, 95 % intervals of the mean"
+    most_runs = len(reproduction.seeds)
+    fewest_runs = min(reproduction.measured.run_counts.values(), default=most_runs)
+    counted = f"{most_runs}" if fewest_runs == most_runs else f"{fewest_runs} to {most_runs}"
+    runs = f"{counted} runs a point, 95 % intervals of the mean"
     if study.published:
         runs += "; expected: of as many runs as were published, with 95 % probability"
         runs += "; |ln|: of ours over published" if study.error == "relative" else ""

@@ -48,7 +48,7 @@ class Progress:
 
     def begin(self, total: int, done_before: int) -> None:
         """Begin with the number of all runs, and of those done by an earlier process."""
-        self.total, self.done_before = total, done_before
+        self.total, self.done_before, self.done = total, done_before, 0
         self._started_at = self._reported_at = self._clock()
         self.report()
 

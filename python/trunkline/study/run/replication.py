@@ -1,4 +1,4 @@
-"""Studies that replicate each point until its values are sure enough.
+"""Studies that replicate each point until what is asked of them is sure enough.
 
 Runs are made in stages: ten of every point, then of each point as many more as its intervals are
 likely to need, and so on. A stage is a study of its own in a folder next to the target,
@@ -7,11 +7,12 @@ of the stages before it. In the end all runs become one study, the same byte for
 numbers had been known from the start.
 """
 
+import itertools
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from trunkline.results.atomic_folder import flush_to_disk
 from trunkline.stats import Precision, assess_precision, plan_runs
@@ -23,7 +24,13 @@ from trunkline.study.run.checked_files import (
     read_manifest,
     verify_digest,
 )
-from trunkline.study.run.data_set import read_records
+from trunkline.study.run.data_set import (
+    Runs,
+    build_frame,
+    list_labels,
+    list_run_places,
+    read_records,
+)
 from trunkline.study.run.execution import RunFailure, RunOptions
 from trunkline.study.run.journal import RunRecord
 from trunkline.study.run.merge import copy_run
@@ -39,7 +46,19 @@ from trunkline.study.run.store import RUNS_FOLDER, StudyStore
 
 STAGES_SUFFIX = ".stages"  # Suffix of the folder of the stages.
 
-_EndedRuns = dict[tuple[int, int], tuple[RunRecord, Path]]
+EndedRuns = dict[tuple[int, int], tuple[RunRecord, Path]]
+"""Runs that have ended, with the folder of their tables, by number of the point and seed."""
+
+
+class ReplicationGoal(Protocol):
+    """The rule by which the runs of a study are enough."""
+
+    def plan_counts(self, counts: Sequence[int], ended_runs: EndedRuns) -> list[int]:
+        """Plan how many runs each point has next; as many as now if these are enough.
+
+        counts: Runs that each point has, with seeds from 1; zeros at first.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +69,65 @@ class PrecisionReached:
     precision: Precision  # How many runs it took, and which value is the least sure.
 
 
+class _SurePoints:
+    """The goal that all values of each point are sure, or it has the most runs that it may have."""
+
+    def __init__(self, plan: RunPlan, target: float, *, max_runs: int) -> None:
+        self._plan, self._target, self._max_runs = plan, target, max_runs
+        self.precisions: list[Precision] = []  # Of each point, by the runs that it had last.
+
+    def plan_counts(self, counts: Sequence[int], ended_runs: EndedRuns) -> list[int]:
+        """Plan the runs of each point by its own intervals."""
+        self.precisions = [
+            _assess_point(ended_runs, place, count, self._target, self._plan.points[place].measure)
+            if count
+            else Precision(0, False, "", None)
+            for place, count in enumerate(counts)
+        ]
+        return [plan_runs(each, self._target, max_runs=self._max_runs) for each in self.precisions]
+
+
 def replicate_until_precise(
+    plan: RunPlan, folder: Path, target: float, *, max_runs: int, **how: Any
+) -> tuple[list[PrecisionReached], list[RunFailure]]:
+    """Replicate every point until all its values are sure, or the cap is reached.
+
+    target: Half of the 95 % interval over the mean, above 0 and below 1.
+    max_runs: Maximum number of runs of a point, with seeds from 1.
+    how: As `replicate_in_stages` takes it.
+    Returns: Every point; and runs that failed, in which case the study is not complete.
+    """
+    goal = _SurePoints(plan, target, max_runs=max_runs)
+    full_plan, failed = replicate_in_stages(plan, folder, goal, **how)
+    if failed:
+        return [], failed
+    return [
+        PrecisionReached(point, precision)
+        for point, precision in zip(full_plan.points, goal.precisions, strict=True)
+    ], []
+
+
+def replicate_in_stages(
     plan: RunPlan,
     folder: Path,
-    target: float,
+    goal: ReplicationGoal,
     *,
-    max_runs: int,
     options: RunOptions,
     progress: Callable[[], Progress],
     resume: bool = False,
     overwrite: bool = False,
-) -> tuple[list[PrecisionReached], list[RunFailure]]:
-    """Replicate every point until all its values are sure, or the cap is reached.
+) -> tuple[RunPlan, list[RunFailure]]:
+    """Replicate points until a goal is reached, and write all runs as one study.
 
     plan: Points, those of a shard if it is one; their seeds are disregarded.
-    target: Half of the 95 % interval over the mean, above 0 and below 1.
-    max_runs: Maximum number of runs of a point, with seeds from 1.
     resume: Continue existing stages; add to a study that is complete.
     overwrite: Replace an earlier study.
-    Returns: Every point; and runs that failed, in which case the study is not complete.
+    Returns: The plan with the seeds that were run; and runs that failed, in which case the study is
+        not complete.
     Raises StudyError: The folder holds a study, and it is neither to be gone on with nor replaced.
     """
     stages = folder.with_name(folder.name + STAGES_SUFFIX)
-    ended_runs: _EndedRuns = {}
+    ended_runs: EndedRuns = {}
     if folder.exists() and not (folder / MANIFEST_FILE).exists() and any(folder.iterdir()):
         raise StudyError(f"{folder} holds something else than a study of this kind")
     if (folder / MANIFEST_FILE).exists():
@@ -87,16 +142,8 @@ def replicate_until_precise(
     if overwrite and not resume:
         shutil.rmtree(stages, ignore_errors=True)
     counts = [0] * len(plan.points)
-    for stage in range(1, max_runs + 2):
-        precisions = [
-            _assess_point(ended_runs, place, count, target, plan.points[place].measure)
-            if count
-            else Precision(0, False, "", None)
-            for place, count in enumerate(counts)
-        ]
-        run_counts = [
-            plan_runs(point_precision, target, max_runs=max_runs) for point_precision in precisions
-        ]
+    for stage in itertools.count(1):
+        run_counts = goal.plan_counts(counts, ended_runs)
         if run_counts == counts:
             break
         missing = {
@@ -115,20 +162,24 @@ def replicate_until_precise(
                 plan, missing, stages / str(stage), ended_runs, options, progress(), resume=resume
             )
             if failed:
-                return [], failed
+                return plan, failed
         counts = run_counts
-    points = _with_seeds(plan.points, dict(enumerate(counts)))
-    full_plan = RunPlan(plan.name, plan.title, points, share=plan.share)
+    full_plan = plan.set_run_counts(counts)
     _write_complete_study(full_plan, folder, ended_runs)
     shutil.rmtree(stages, ignore_errors=True)
-    return [
-        PrecisionReached(p, point_precision)
-        for p, point_precision in zip(full_plan.points, precisions, strict=True)
-    ], []
+    return full_plan, []
+
+
+def read_ended_runs(plan: RunPlan, ended_runs: EndedRuns) -> Runs:
+    """Read the runs of a plan, all of which have ended, as those of one study."""
+    manifest = plan.to_json()
+    places = list_run_places(manifest)
+    records = {number: ended_runs[place][0] for number, place in enumerate(places)}
+    return Runs(build_frame(manifest, records, places, list_labels(manifest)), manifest, Path())
 
 
 def _assess_point(
-    ended_runs: _EndedRuns, place: int, count: int, target: float, measured: str
+    ended_runs: EndedRuns, place: int, count: int, target: float, measured: str
 ) -> Precision:
     """Assess how sure the first runs of a point are."""
     runs = [
@@ -160,7 +211,7 @@ def _run_stage(
     plan: RunPlan,
     missing: Mapping[int, Sequence[int]],
     folder: Path,
-    ended_runs: _EndedRuns,
+    ended_runs: EndedRuns,
     options: RunOptions,
     progress: Progress,
     *,
@@ -180,7 +231,7 @@ def _run_stage(
         return failed
 
 
-def _read_complete_runs(plan: RunPlan, folder: Path) -> _EndedRuns:
+def _read_complete_runs(plan: RunPlan, folder: Path) -> EndedRuns:
     """Read the runs of a complete study of the same points."""
     stored_manifest, planned_manifest = read_manifest(folder), plan.to_json()
     names = [name for name in stored_manifest.get("files", {}) if name.startswith(DATA_FOLDER)]
@@ -215,14 +266,7 @@ def _strip_seeds(plan_manifest: Mapping[str, Any]) -> list[Any]:
     return [*(plan_manifest.get(name) for name in names), seedless_points]
 
 
-def _with_seeds(points: Sequence[StudyPoint], counts: Mapping[int, int]) -> list[StudyPoint]:
-    return [
-        replace(point, seeds=tuple(range(1, counts[place] + 1)))
-        for place, point in enumerate(points)
-    ]
-
-
-def _write_complete_study(plan: RunPlan, folder: Path, ended_runs: _EndedRuns) -> None:
+def _write_complete_study(plan: RunPlan, folder: Path, ended_runs: EndedRuns) -> None:
     """Write all runs as one study, next to its place first if an earlier one is there."""
     temporary_folder = folder.with_name(folder.name + STAGES_SUFFIX) / "whole"
     shutil.rmtree(temporary_folder, ignore_errors=True)

@@ -152,6 +152,17 @@ class RunPlan:
             )
         return RunPlan(self.name, self.title, points, share=self.share)
 
+    def set_run_counts(self, counts: Sequence[int]) -> RunPlan:
+        """Give each point so many seeds, 1, 2, ...
+
+        counts: At least 1, one for each point.
+        """
+        points = [
+            replace(point, seeds=tuple(range(1, count + 1)))
+            for point, count in zip(self.points, counts, strict=True)
+        ]
+        return RunPlan(self.name, self.title, points, share=self.share)
+
     def __len__(self) -> int:
         return sum(len(point.seeds) for point in self.points)
 

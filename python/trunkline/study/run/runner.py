@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trunkline import network as networks
 from trunkline.scenario import Scenario
@@ -45,6 +46,18 @@ class StudyValues:
     # shape (rows, seeds, samples): Columns that keep all samples of a series.
     samples: dict[tuple[str, str], SeedValues] = field(default_factory=dict)
     first_runs: dict[str, int] = field(default_factory=dict)  # Number of each table's first run.
+    run_counts: dict[str, int] = field(default_factory=dict)  # Runs of each of a table's points.
+
+
+def build_table_values(study: Study, columns: Mapping[tuple[str, str], SeedValues]) -> TableValues:
+    """Build what the formulas of a study's claims refer to from the columns of its tables."""
+    tables = study.list_tables()
+    return TableValues(
+        columns,
+        {table.name: tuple(table.rows) for table in tables},
+        {table.name: study.get_row_parameters(table)[0] for table in tables},
+        tables[0].name,
+    )
 
 
 def count_table_runs(study: Study, table: StudyTable, requested: int) -> int:
@@ -170,6 +183,7 @@ def read_study_values(study: Study, runs: Runs) -> StudyValues:
     for table in study.list_tables():
         count = len(table.points) * counts[place]
         study_values.first_runs[table.name] = row
+        study_values.run_counts[table.name] = counts[place]
         read_table_values(study, table, runs.table.slice(row, count), study_values)
         row, place = row + count, place + len(table.points)
     return study_values
@@ -234,6 +248,33 @@ def compute_derived_values(
                 tree,
                 TableValues(sibling_columns, {"": tuple(table.points)}),
             )
+
+
+def shuffle_seeds(
+    study: Study, columns: Mapping[tuple[str, str], SeedValues], random: np.random.Generator
+) -> dict[tuple[str, str], SeedValues]:
+    """Give each point its seeds in another order, as if it had been run with seeds of its own.
+
+    Columns of formulas are computed anew from the shuffled ones.
+
+    columns: Values of all tables.
+    """
+    shuffled: dict[tuple[str, str], SeedValues] = {}
+    for table in study.list_tables():
+        step = len(table.rows) // len(table.points)
+        orders: list[NDArray[np.intp]] = []
+        for number, (_, column, _, column_spec) in enumerate(_iterate_columns(study, table)):
+            if (table.name, column) not in columns:
+                continue
+            values = columns[table.name, column]
+            if not orders:
+                orders = [random.permutation(values.shape[1]) for _ in table.points]
+            made = shuffled.setdefault((table.name, column), np.full(values.shape, np.nan))
+            rows = slice(number % step, None, step)
+            if column_spec.value is None:
+                made[rows] = np.take_along_axis(values[rows], np.array(orders), axis=1)
+        compute_derived_values(study, table, shuffled)
+    return shuffled
 
 
 def _fill_unknown(cells: SeedValues, tree: ast.expr, scope: TableValues) -> None:
