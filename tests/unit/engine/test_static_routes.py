@@ -99,7 +99,11 @@ def test_a_link_is_a_next_hop_by_its_own_name() -> None:
 
 def test_rfc2992_static_routes_of_one_distance_share_packets_with_ecmp() -> None:
     two = "{to: D, via: B}, {to: D, via: C}"
-    assert list_routes(square(two, "routing: {ecmp: flow}\n"))["A", "D"] == ["A->B", "A->C"]
+    scenario = square(two, "routing: {ecmp: flow}\n")
+    assert list_routes(scenario)["A", "D"] == ["A->B", "A->C"]
+    start = StartRoutes(scenario.resolve())
+    assert start.find_arcs("D")["A"] == ["A->B", "A->C"]
+    assert len(start.find_used("D")) == 2
 
 
 def count_sent(results: Results) -> list[dict[str, object]]:

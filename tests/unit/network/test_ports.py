@@ -173,3 +173,18 @@ def test_messages_of_protocols_have_a_class_and_a_meter_of_their_own_per_flow() 
     # OSPF's hellos, every 20 ms, and LDP's: none is in the class of the flow.
     assert sent["ospf"] >= 2 * 9
     assert {row["class"] for row in classes if row["packets_offered"]} >= {"f", "ospf", "ldp"}
+
+
+def test_sch_cake_set_rate_a_tins_quantum_is_a_4096th_of_a_second_within_300_and_1514_bytes() -> (
+    None
+):
+    """`max(min(rate >> 12, 1514), 300)` of the rate in bytes, at its ends and where it steps."""
+    for kilobytes in (300, 301, 1000, 1513, 1514, 1515, 4000):
+        for rate_bit_s in (8 * 4096 * kilobytes - 8, 8 * 4096 * kilobytes):
+            queue = "queue: {flows: {kind: cake}}"
+            net = network(
+                f"scheduler: cake, bandwidth: {rate_bit_s} bit/s, classes: {{default: {{{queue}}}}}"
+            )
+            [tin] = port_of(net, "A->B")["classes"]
+            kernel = max(min((rate_bit_s // 8) >> 12, 1514), 300)
+            assert tin["queue"]["flows"]["quantum_bytes"] == kernel

@@ -162,6 +162,41 @@ def test_a_path_that_has_room_is_protected_where_a_larger_one_has_none() -> None
     assert protection.path == ("q",)
 
 
+POLICY_BESIDE = """
+trunkline: 1
+nodes: [A, B, C, D, E, F]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}, C-F: {}, A-D: {}, D-E: {}, E-F: {}}
+paths:
+  policy: {from: A, segments: [D, E, F]}
+  plain: {route: [A, D, E, F]}
+  spare: {route: SPARE}
+trunks: {t: {path: policy, flows: x}, u: {path: plain, flows: y}}
+flows:
+  x: {agent: udp, from: A, to: F, rate: 1 Mbit/s}
+  y: {agent: udp, from: A, to: F, rate: 1 Mbit/s}
+protections: {p: {path: all, kind: KIND, backup: spare}}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "spare", "protected"),
+    [
+        ("backup", "[A, B, C, F]", ["policy", "plain"]),
+        ("facility-bypass", "[A, B, C, F, E]", ["plain"]),
+    ],
+)
+def test_rfc4090_s3_2_a_segment_policy_has_no_labels_that_a_bypass_could_carry_on(
+    kind: str, spare: str, protected: list[str]
+) -> None:
+    """Its head may send all of it another way: a backup from end to end serves it too."""
+    text = POLICY_BESIDE.replace("KIND", kind).replace("SPARE", spare)
+    data = network.compile(scenario.load(text)).data
+    paths = [data["paths"][each["path"]]["name"] for each in data["recovery"]["protections"]]
+    assert paths == protected
+
+
 def test_a_bypass_of_several_named_paths_is_that_of_each() -> None:
     alone = shared("long")["around"]
     of_two = shared("[working, long]")

@@ -9,6 +9,8 @@ import pytest
 import trunkline as tl
 from trunkline.importers.network import ImportRules, read_network
 from trunkline.scenario import ScenarioError
+from trunkline.scenario.fields import MAX_NAME_CHARACTERS
+from trunkline.scenario.resolved.replicas import BYTES_PER_FLOW, MEMORY_LIMIT
 
 GML = """\
 graph [
@@ -76,3 +78,54 @@ demands: {{d: {{from: A, to: B, rate: 4 Mbit/s, class: data}}}}
 run: {{duration: 1 s}}
 """
     assert [name for name, _ in tl.load(text).resolve().flow_names] == names
+
+
+@pytest.mark.parametrize(
+    "length", [MAX_NAME_CHARACTERS - 1, MAX_NAME_CHARACTERS, MAX_NAME_CHARACTERS + 1]
+)
+def test_a_demand_of_a_table_has_the_names_of_its_nodes_if_they_fit(
+    tmp_path: Path, length: int
+) -> None:
+    """Else room for a number is left, so that every name made is one of the language."""
+    ends = "a" * (length // 2), "b" * (length - length // 2 - 1)
+    text = f"""\
+trunkline: 1
+nodes: [{", ".join(ends)}]
+links: {{l: {{between: [{", ".join(ends)}], rate: 10 Mbit/s}}}}
+traffic: {{data: {{agent: udp, arrivals: poisson}}}}
+demands: {{matrix: {{file: m.csv, class: data}}, twice: {{file: m.csv, class: data}}}}
+run: {{duration: 1 s}}
+"""
+    (tmp_path / "m.csv").write_text(f"from,to,rate\n{ends[0]},{ends[1]},1 Mbit/s\n", "utf-8")
+    (tmp_path / "net.yaml").write_text(text, "utf-8")
+    name = "-".join(ends)
+    assert len(name) == length
+    stem = name if length <= MAX_NAME_CHARACTERS else name[: MAX_NAME_CHARACTERS - 6]
+    assert [*tl.load(tmp_path / "net.yaml").resolve().demands] == [stem, f"{stem}.2"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["gravity: {out: {A: 1 Mbit/s, B: 1 Mbit/s, C: 1 Mbit/s}}", "lognormal: {total: 3 Mbit/s}"],
+)
+@pytest.mark.parametrize(("room", "is_refused"), [(0, False), (-1, True)])
+def test_a_matrix_of_n_nodes_has_n_times_n_less_1_demands_in_memory(
+    kind: str, room: int, is_refused: bool
+) -> None:
+    text = f"""\
+trunkline: 1
+nodes: [A, B, C]
+links: {{A-B: {{rate: 10 Mbit/s}}, B-C: {{rate: 10 Mbit/s}}}}
+traffic: {{data: {{agent: udp, arrivals: poisson}}}}
+demands: {{matrix: {{{kind}, class: data}}}}
+run: {{duration: 1 s}}
+"""
+    before = MEMORY_LIMIT.set(3 * 2 * BYTES_PER_FLOW + room)
+    try:
+        if is_refused:
+            with pytest.raises(ScenarioError, match="a full mesh of 3 nodes has 6 demands"):
+                tl.loads(text).resolve()
+        else:
+            assert len(tl.loads(text).resolve().demands) == 6
+    finally:
+        MEMORY_LIMIT.reset(before)

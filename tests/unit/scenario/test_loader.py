@@ -175,6 +175,31 @@ def test_a_schedule_is_read_from_the_scenario_s_folder(tmp_path: Path) -> None:
     assert agent["arrivals"] == {"schedule": {"times_ns": [0, 1_500_000], "sizes": [100, 1500]}}
 
 
+@pytest.mark.parametrize(
+    ("flow", "sizes"),
+    [
+        # RFC 791 section 3.1 and RFC 768: the headers are 28 B, the length of a packet has 16 bits.
+        ("agent: udp, arrivals: schedule, schedule: packets.csv", range(28, 2**16)),
+        ("agent: tcp, transfers: {arrivals: schedule, schedule: packets.csv}", range(1, 2**50 + 1)),
+    ],
+)
+def test_sizes_of_a_schedule_are_those_of_packets_or_of_files(
+    tmp_path: Path, flow: str, sizes: range
+) -> None:
+    text = SCHEDULED.partition("  replay")[0] + f"  replay: {{from: A, to: B, {flow}}}\n"
+    (tmp_path / "net.yaml").write_text(text + "run: {duration: 1 s}\n")
+    for size in (sizes[0] - 1, sizes[0], sizes[-1], sizes[-1] + 1):
+        (tmp_path / "packets.csv").write_text(f"time,size\n0 s,{size} B\n")
+        if size in sizes:
+            resolved = load(tmp_path / "net.yaml").resolve()
+            (schedule,) = (*resolved.schedules.values(), *resolved.transfers.values())
+            assert schedule.sizes_bytes == (size,)
+        else:
+            with pytest.raises(ScenarioError) as caught:
+                load(tmp_path / "net.yaml").resolve()
+            assert [each.code for each in caught.value.diagnostics] == ["file"]
+
+
 @pytest.mark.parametrize("kind", ["fifo", "link", "falling"])
 def test_a_schedule_must_be_a_regular_file_under_the_folder(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "folder"

@@ -97,8 +97,8 @@ class StartRoutes:
             routes = [route for route in self._by_node[node] if route.target == target]
             distance = min((route.distance for route in routes), default=0)
             if routes and (not has_other or (target is not None and distance < IGP_DISTANCE)):
-                best = [route for route in routes if route.distance == distance]
-                return best if self._scenario.routing.ecmp is not None else best[:1]
+                # Several only with equal-cost multipath: a check refuses them without it.
+                return [route for route in routes if route.distance == distance]
         return []
 
     def _find_shortest(self, end: str) -> dict[str, list[str]]:
