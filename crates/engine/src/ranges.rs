@@ -10,6 +10,8 @@ use trunkline_units::{Span, SECOND};
 
 /// Longest time anywhere: 100 years. Sums of a few stay below 2^64 ns.
 const MAX_SPAN: Span = 100 * 365 * 24 * 3600 * SECOND;
+/// Largest frame of an encoder [B].
+const MAX_FRAME_BYTES: u128 = 1 << 30;
 /// Largest IP packet [B].
 const MAX_IP_BYTES: u32 = 65_535;
 
@@ -174,6 +176,9 @@ fn check_media(media: &MediaConfig, config: &UdpConfig) -> Result<(), String> {
     require(ladder.iter().all(|rate| *rate > 0), "ladder_bit_s must be above 0")?;
     require(ladder.is_sorted(), "ladder_bit_s must not decrease")?;
     check_span("frame_ns", media.frame_ns)?;
+    let largest_rate = ladder.last().map_or(config.rate_bit_s, |rate| config.rate_bit_s.max(*rate));
+    let frame_bytes = u128::from(largest_rate) * u128::from(media.frame_ns) / (8 * SECOND as u128);
+    require(frame_bytes <= MAX_FRAME_BYTES, "a frame must be at most 2^30 B")?;
     check_span("playout_ns", media.playout_ns)
 }
 

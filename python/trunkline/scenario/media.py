@@ -18,6 +18,8 @@ from trunkline.scenario.units import BYTES
 
 DEFAULT_MIN_RATE, DEFAULT_MAX_RATE = 150_000, 1_500_000
 """RMIN and RMAX of RFC 8698 figure 3 [bit/s]."""
+MAX_FRAME_BYTES = 2**30
+"""Maximum size of a frame [B], as the engine has it."""
 
 
 class Media(Element):

@@ -306,3 +306,41 @@ impl Ldp {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 5036 section 2.7: the label of a next hop is the one that it has advertised. Two nodes, of which
+    /// one uses a label: advertised, another one, and after the peer has withdrawn it.
+    #[test]
+    fn rfc5036_s2_7_a_label_in_use_that_nobody_advertised_is_a_fault() {
+        let config = LdpConfig {
+            flow: 0,
+            start_ns: 0,
+            hello_ns: 1,
+            hello_hold_ns: 2,
+            keepalive_ns: 3,
+            resend_ns: 1,
+            retry_ns: 1,
+            gtsm: false,
+            ordered: false,
+            first_fec: 0,
+        };
+        let line = |from, to, reverse| SignalledLink {
+            from,
+            to,
+            metric: 1,
+            rate_bit_s: 1,
+            reverse: Some(reverse),
+        };
+        let mut ldp = Ldp::new(config, 2, vec![line(0, 1, 1), line(1, 0, 0)], 0);
+        assert_eq!(ldp.check(), Ok(()));
+        ldp.bindings[0][1].hops = vec![(0, 3)];
+        for (learnt, is_right) in [(None, false), (Some(4), false), (Some(3), true)] {
+            let labels = learnt.map(|label| (1, label)).into_iter().collect();
+            ldp.peers.get_mut(&(0, 1)).expect("a neighbour").learnt = labels;
+            assert_eq!(ldp.check().is_ok(), is_right, "{learnt:?}");
+        }
+    }
+}

@@ -264,6 +264,57 @@ mod tests {
         assert!(!pool.admits(key(2, 1), ct0(3, 16)));
     }
 
+    /// By the definitions, session by session, on 2000 random links: a session holds the strongest priority and
+    /// the largest bandwidth of its paths (RFC 3209 section 2.4.2); a request fits with all others that are as
+    /// strong (section 4.7.1); those that give way are weaker, the weakest and then the largest first, and no
+    /// more than it takes (RFC 4829 section 3).
+    #[test]
+    fn rfc3209_s4_7_1_and_rfc4829_s3_by_definition_on_random_links() {
+        let mut random = trunkline_units::RandomStream::new(1, "admission", "links");
+        let mut displaced = [0; 4];
+        for number in 0..2000 {
+            let mut pool = LinkReservations::new(100);
+            let mut held: BTreeMap<u32, (u8, u64)> = BTreeMap::new();
+            for _ in 0..random.below(9) {
+                let path = key(random.below(5) as u32, random.below(1 << 16) as u16);
+                let (priority, bandwidth) = (random.below(8) as u8, random.below(40));
+                if pool.admits(path, ct0(0, bandwidth)) && pool.total() + bandwidth <= 100 {
+                    pool.reserve(path, ct0(priority, bandwidth));
+                    let share = held.entry(path.session).or_insert((priority, bandwidth));
+                    *share = (share.0.min(priority), share.1.max(bandwidth));
+                }
+            }
+            assert_eq!(pool.total(), held.values().map(|share| share.1).sum::<u64>());
+            let (path, setup) = (key(random.below(6) as u32, 9), random.below(8) as u8);
+            let asked = ct0(setup, random.below(101));
+            let own = held.remove(&path.session).map_or(0, |share| share.1);
+            assert_eq!(pool.session_bandwidth(path.session), own);
+            let strong = held.values().filter(|share| share.0 <= setup).map(|share| share.1);
+            let is_admitted = strong.sum::<u64>() + asked.bandwidth <= 100;
+            assert_eq!(pool.admits(path, asked), is_admitted, "link {number}");
+            if !is_admitted {
+                continue;
+            }
+            let mut weaker: Vec<(u8, u64, u32)> = held
+                .iter()
+                .filter(|(_, share)| share.0 > setup && share.1 > 0)
+                .map(|(session, share)| (7 - share.0, 100 - share.1, *session))
+                .collect();
+            weaker.sort_unstable();
+            let mut total = held.values().map(|share| share.1).sum::<u64>();
+            let mut expected = Vec::new();
+            for (_, rest, session) in weaker {
+                if total + asked.bandwidth.max(own) > 100 {
+                    total -= 100 - rest;
+                    expected.push(session);
+                }
+            }
+            assert_eq!(pool.preempted_sessions(path, asked), expected, "link {number}");
+            displaced[expected.len().min(3)] += 1;
+        }
+        assert!(displaced.iter().all(|count| *count > 20), "{displaced:?}");
+    }
+
     /// A link of 1000 with these bounds of class types.
     fn typed_link(te_classes: &[(u8, u8)], bounds: &[(&[u8], u64)]) -> LinkReservations {
         let te_class = |(class_type, priority): &(u8, u8)| TeClass {

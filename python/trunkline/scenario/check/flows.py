@@ -6,7 +6,7 @@ from trunkline.scenario.call import LARGEST_DATAGRAM, Call, compute_datagram_byt
 from trunkline.scenario.check.workloads import check_ladder
 from trunkline.scenario.diagnostic import DocumentPath
 from trunkline.scenario.flow import Echo, Tcp, Udp
-from trunkline.scenario.media import Media
+from trunkline.scenario.media import MAX_FRAME_BYTES, Media
 from trunkline.scenario.problems import Problems
 from trunkline.scenario.resolved import ResolvedScenario
 from trunkline.scenario.units import format_bytes, format_rate, format_time
@@ -265,6 +265,16 @@ def _check_media(
             "a frame at the minimum rate must be larger than a packet's headers",
             given=f"{frame_bytes} B each {format_time(media.frame)}",
             allowed=f"more than {header} B",
+            at_key=True,
+        )
+    largest_bytes = media.largest_rate * media.frame // (8 * 10**9)
+    if largest_bytes > MAX_FRAME_BYTES:
+        problems.add(
+            "relation",
+            (*place, "frame"),
+            "a frame at the maximum rate is too large",
+            given=f"{largest_bytes} B each {format_time(media.frame)}",
+            allowed=f"at most {MAX_FRAME_BYTES} B",
             at_key=True,
         )
 
