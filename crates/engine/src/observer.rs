@@ -52,48 +52,84 @@ pub enum Event {
     },
 }
 
-/// Watches packets.
+/// Watches packets. An observer that has something to record implements what it needs of this.
 pub trait Observer: Default + Send + 'static {
     /// Whether it records: values for it alone are not computed where it does not.
     const ACTIVE: bool;
+
+    /// The order of the events that its records are merged by, if it keeps one.
+    #[inline(always)]
+    fn event_order(&self) -> Option<&EventOrder> {
+        None
+    }
+
+    /// The same, to be moved on.
+    #[inline(always)]
+    fn event_order_mut(&mut self) -> Option<&mut EventOrder> {
+        None
+    }
+
+    /// Later records belong to an event of the calendar.
+    #[inline(always)]
+    fn on_event(&mut self, now: Time, source: Source) {
+        if let Some(order) = self.event_order_mut() {
+            order.enter(now, source);
+        }
+    }
+
+    /// Later records follow those of other regions for this event.
+    #[inline(always)]
+    fn on_region_step(&mut self) {
+        if let Some(order) = self.event_order_mut() {
+            order.step();
+        }
+    }
+
+    /// Place of the present event among those of this instant in all regions.
+    #[inline(always)]
+    fn place_in_time(&self) -> PlaceInTime {
+        self.event_order().map(EventOrder::place).unwrap_or_default()
+    }
 
     /// Counters start at this time.
     fn on_start(&mut self, _warm_up: Time) {}
 
     /// Records one event of the packet `id`, which only an observer that keeps it looks up.
-    fn record(&mut self, now: Time, event: Event, id: PacketId, packets: &Arena);
+    #[inline(always)]
+    fn record(&mut self, _now: Time, _event: Event, _id: PacketId, _packets: &Arena) {}
 
     /// The event recorded last was at a port, in this class and at this drop precedence.
-    fn set_port_class(&mut self, class: u16, precedence: u8);
+    #[inline(always)]
+    fn set_port_class(&mut self, _class: u16, _precedence: u8) {}
 
     /// The first bit of `id` leaves the queue it is in at this time, unless the link fails before.
-    fn on_transmission_start(&mut self, id: PacketId, at: Time);
-
-    /// Later records belong to an event of the calendar.
-    fn on_event(&mut self, now: Time, source: Source);
-
-    /// Later records follow those of other regions for this event.
-    fn on_region_step(&mut self);
-
-    /// Place of the present event among those of this instant in all regions.
-    fn place_in_time(&self) -> PlaceInTime;
+    #[inline(always)]
+    fn on_transmission_start(&mut self, _id: PacketId, _at: Time) {}
 
     /// It watches this region of a network.
-    fn watch_region(&mut self, number: u8);
+    fn watch_region(&mut self, _number: u8) {}
 
     /// Its number for the packet `id`, which moves to another region.
-    fn packet_name(&self, id: PacketId) -> u64;
+    #[inline(always)]
+    fn packet_name(&self, _id: PacketId) -> u64 {
+        0
+    }
 
     /// The packet `id` has arrived from another region, where its number was `known_as`.
-    fn on_crossing(&mut self, id: PacketId, known_as: u64);
+    #[inline(always)]
+    fn on_crossing(&mut self, _id: PacketId, _known_as: u64) {}
 
     /// Joins the records of the observers of all regions to those of one observer of the network; a run
     /// on one thread has one.
     #[must_use]
-    fn join(parts: Vec<Self>) -> Self;
+    fn join(_parts: Vec<Self>) -> Self {
+        Self::default()
+    }
 
     /// Its records of a run on `threads` threads that ended at `end`, if any.
-    fn table(&self, end: Time, threads: usize) -> Option<Table>;
+    fn table(&self, _end: Time, _threads: usize) -> Option<Table> {
+        None
+    }
 }
 
 /// Records nothing.
@@ -102,42 +138,4 @@ pub struct NoObserver;
 
 impl Observer for NoObserver {
     const ACTIVE: bool = false;
-
-    #[inline(always)]
-    fn record(&mut self, _: Time, _: Event, _: PacketId, _: &Arena) {}
-
-    #[inline(always)]
-    fn set_port_class(&mut self, _: u16, _: u8) {}
-
-    #[inline(always)]
-    fn on_transmission_start(&mut self, _: PacketId, _: Time) {}
-
-    #[inline(always)]
-    fn on_event(&mut self, _: Time, _: Source) {}
-
-    #[inline(always)]
-    fn on_region_step(&mut self) {}
-
-    #[inline(always)]
-    fn place_in_time(&self) -> PlaceInTime {
-        PlaceInTime::default()
-    }
-
-    fn watch_region(&mut self, _: u8) {}
-
-    #[inline(always)]
-    fn packet_name(&self, _: PacketId) -> u64 {
-        0
-    }
-
-    #[inline(always)]
-    fn on_crossing(&mut self, _: PacketId, _: u64) {}
-
-    fn join(_: Vec<Self>) -> Self {
-        Self
-    }
-
-    fn table(&self, _: Time, _: usize) -> Option<Table> {
-        None
-    }
 }

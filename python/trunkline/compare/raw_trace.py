@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from trunkline.engine.packet_engine import make_exception, stream_runs
 from trunkline.network import Network, types
 from trunkline.results import SCHEMAS, Table
-from trunkline.results.decode.columns import RawRows, complete_columns
+from trunkline.results.decode.columns import RawRows, complete_columns, read_int_columns
 from trunkline.results.decode.packets import decode_packets
 
 if TYPE_CHECKING:
@@ -57,8 +57,6 @@ class RawTrace:
 
 def run_traced(network: types.NetworkData, seed: int, until_ns: int) -> RawTrace:
     """Run a network with a trace, without warm-up and probes. until_ns: Where it ends [ns]."""
-    import numpy as np
-
     run: types.Run = {
         **network["run"],
         "duration_ns": until_ns,
@@ -73,10 +71,7 @@ def run_traced(network: types.NetworkData, seed: int, until_ns: int) -> RawTrace
         del number
         if failure is not None:
             raise make_exception(failure, raw)
-        columns = raw["packets"].items()
-        packet_columns.append(
-            {name: np.frombuffer(data, dtype="<i8") for name, (_, data) in columns}
-        )
+        packet_columns.append(read_int_columns(raw["packets"]))
 
     stream_runs([(network_json, seed)], ended, threads=1)
     return RawTrace(packet_columns[0], network)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trunkline import _core
+from trunkline.results.decode.columns import read_int_columns
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,11 +51,8 @@ def read_waits(raw: Mapping[str, Any]) -> dict[int, WaitDistribution]:
 
     Returns: By class of the port of link 0; classes without packets are left out.
     """
-    waits = {name: np.frombuffer(data, dtype=np.int64) for name, (_, data) in raw["waits"].items()}
-    ports = {
-        name: np.frombuffer(raw["ports"][name][1], dtype=np.int64)
-        for name in ("link", "class", "packets_offered", "packets_dropped")
-    }
+    waits = read_int_columns(raw["waits"])
+    ports = read_int_columns(raw["ports"], "link", "class", "packets_offered", "packets_dropped")
     found = {}
     for class_ in np.unique(ports["class"][ports["link"] == 0]).tolist():
         at_port = (ports["link"] == 0) & (ports["class"] == class_)

@@ -28,6 +28,7 @@ from trunkline.fluid.stream_paths import (
     sort_hops,
 )
 from trunkline.fluid.unsupported import FluidUnsupportedError
+from trunkline.results.decode.columns import read_int_columns
 from trunkline.te.topology import Ints
 
 MAX_MOMENTS: Final = 500  # Moments within a run at most.
@@ -109,7 +110,7 @@ def _list_change_times(network: Mapping[str, Any], seed: int, writer: NetworkWri
         "conditioners": [],
     }
     rows = _core.run(writer.write(_strip_losses(idle_network)), seed)["timeline"]
-    time, event = (np.frombuffer(rows[name][1], dtype=np.int64) for name in ("time_ns", "event"))
+    time, event = read_int_columns(rows, "time_ns", "event").values()
     event_numbers = [_core.TIMELINE_EVENTS.index(name) for name in PATH_CHANGE_EVENTS]
     moments: list[int] = np.unique(time[np.isin(event, event_numbers)]).tolist()
     return moments

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from trunkline import _core
 from trunkline.fluid.shortest_paths import get_answer_bytes, route_streams
+from trunkline.results.decode.columns import read_int_columns
 from trunkline.te.topology import Ints
 
 PROBE_GAP_NS: Final = 10_000_000_000
@@ -110,11 +111,8 @@ def run_probe(
     Returns hops: Datagram, packet, step, link, class, and bytes on the wire besides the IP packet.
     Returns lost: Whether it ended before its destination.
     """
-    rows = {
-        name: np.frombuffer(data, dtype=np.int64)
-        for name, (_, data) in _core.run(probe_json, seed)["packets"].items()
-        if name in ("event", "packet", "flow", "link", "class", *_LABEL_COLUMNS)
-    }
+    names = ("event", "packet", "flow", "link", "class", *_LABEL_COLUMNS)
+    rows = read_int_columns(_core.run(probe_json, seed)["packets"], *names)
     lost = np.ones(count, dtype=bool)
     lost[rows["flow"][rows["event"] == _DELIVERED]] = False
     order = np.lexsort((np.arange(len(rows["flow"])), rows["packet"], rows["flow"]))

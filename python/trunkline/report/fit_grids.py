@@ -83,7 +83,7 @@ def _build_setting_grid(document: Mapping[str, Any]) -> Grid:
     """The settings that the errors are of, and the prior that the fit chose them from."""
     heads = [
         ("Parameter", ""),
-        ("As it is", "what the study runs"),
+        ("As stated", "what the study runs"),
         ("Best fit", "the nearest setting that was run"),
         ("Likeliest", "by the emulator"),
         ("Prior", "values that the fit tried"),

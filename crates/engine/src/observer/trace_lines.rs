@@ -1,7 +1,6 @@
 //! A packet trace: every event of every packet, recorded by its region and put in one order at the end.
 
 use super::{Event, EventOrder, Observer, PlaceInTime};
-use crate::calendar::Source;
 use crate::tables::Table;
 use trunkline_packet::arena::SackBlocks;
 use trunkline_packet::{Arena, Cause, Packet, PacketId};
@@ -97,6 +96,14 @@ impl Trace {
 impl Observer for Trace {
     const ACTIVE: bool = true;
 
+    fn event_order(&self) -> Option<&EventOrder> {
+        Some(&self.order)
+    }
+
+    fn event_order_mut(&mut self) -> Option<&mut EventOrder> {
+        Some(&mut self.order)
+    }
+
     fn record(&mut self, at: Time, event: Event, id: PacketId, packets: &Arena) {
         let slot = id as usize;
         match event {
@@ -111,7 +118,7 @@ impl Observer for Trace {
         // A slot keeps the blocks of whoever used it before; only acknowledgements write them.
         let sack =
             if packet.is_reverse() { packets.details(id).sack } else { SackBlocks::default() };
-        let place_in_time = self.order.place_in_time();
+        let place_in_time = self.order.place();
         let (place, wait) = (None, None);
         self.lines.push(TraceLine { at, place_in_time, event, number, place, wait, packet, sack });
     }
@@ -125,18 +132,6 @@ impl Observer for Trace {
     fn on_transmission_start(&mut self, id: PacketId, at: Time) {
         let line = &mut self.lines[self.queued[id as usize]];
         line.wait = Some(at - line.at);
-    }
-
-    fn on_event(&mut self, now: Time, source: Source) {
-        self.order.on_event(now, source);
-    }
-
-    fn on_region_step(&mut self) {
-        self.order.on_region_step();
-    }
-
-    fn place_in_time(&self) -> PlaceInTime {
-        self.order.place_in_time()
     }
 
     fn watch_region(&mut self, number: u8) {

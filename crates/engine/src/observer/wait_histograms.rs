@@ -1,7 +1,6 @@
 //! Histograms of the waits at every port, by class: the delay that a link adds for each class.
 
-use super::{Event, EventOrder, Observer, PlaceInTime};
-use crate::calendar::Source;
+use super::{Event, EventOrder, Observer};
 use crate::histogram::{Histogram, Pool};
 use crate::tables::Table;
 use trunkline_packet::{Arena, PacketId};
@@ -31,6 +30,14 @@ pub struct WaitHistograms {
 
 impl Observer for WaitHistograms {
     const ACTIVE: bool = true;
+
+    fn event_order(&self) -> Option<&EventOrder> {
+        Some(&self.order)
+    }
+
+    fn event_order_mut(&mut self) -> Option<&mut EventOrder> {
+        Some(&mut self.order)
+    }
 
     fn on_start(&mut self, warm_up: Time) {
         self.warm_up = warm_up;
@@ -69,26 +76,6 @@ impl Observer for WaitHistograms {
         }
         classes[class].add(&mut self.pool, at - joined_at);
     }
-
-    fn on_event(&mut self, now: Time, source: Source) {
-        self.order.on_event(now, source);
-    }
-
-    fn on_region_step(&mut self) {
-        self.order.on_region_step();
-    }
-
-    fn place_in_time(&self) -> PlaceInTime {
-        self.order.place_in_time()
-    }
-
-    fn watch_region(&mut self, _: u8) {}
-
-    fn packet_name(&self, _: PacketId) -> u64 {
-        0
-    }
-
-    fn on_crossing(&mut self, _: PacketId, _: u64) {}
 
     /// A link's port is in one region, so each histogram comes from one part.
     fn join(parts: Vec<Self>) -> Self {

@@ -21,6 +21,7 @@ from trunkline.linux.outcome.records import read_arrivals, read_segment_counts
 from trunkline.linux.plan.dry_run import run_raw_tables
 from trunkline.network.types import NetworkData
 from trunkline.results import Results
+from trunkline.results.decode.columns import read_int_columns
 
 _SENT, _QUEUED, _DELIVERED, _DROPPED = map(
     _core.PACKET_EVENTS.index, ("sent", "queued", "delivered", "dropped")
@@ -114,13 +115,8 @@ def _read_marks(
     marks: Mapping[str, tuple[str, bytes]], network: NetworkData
 ) -> dict[str, SegmentCounts]:
     """Read the segments of each TCP flow, of the engine's raw table."""
-    rows = zip(
-        *(
-            np.frombuffer(marks[name][1], dtype=np.int64).tolist()
-            for name in ("flow", "reverse", "dscp", "ecn", "ttl", "packets")
-        ),
-        strict=True,
-    )
+    columns = read_int_columns(marks, "flow", "reverse", "dscp", "ecn", "ttl", "packets")
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return _collect_segments(rows, network)
 
 
@@ -146,10 +142,9 @@ def _measure_moment_gaps(
     moments: Sequence[int],
 ) -> dict[str, Ints]:
     """Measure how near each datagram comes to a moment; see `EngineRun`."""
-    columns = {
-        name: np.frombuffer(packets[name][1], dtype=np.int64)
-        for name in ("event", "flow", "seq", "time_ns", "cause", "packet", "link", "ip_bytes")
-    }
+    columns = read_int_columns(
+        packets, "event", "flow", "seq", "time_ns", "cause", "packet", "link", "ip_bytes"
+    )
     far = np.iinfo(np.int64).max
     if not moments:
         return {name: np.full(len(flow.sent_ns), far) for name, flow in flows.items()}
@@ -194,10 +189,9 @@ def _read_trace(
     packets: Mapping[str, tuple[str, bytes]], names: Mapping[int, str]
 ) -> dict[str, FlowDatagrams]:
     """Read the datagrams of the engine's raw trace, which is too long to be decoded in full."""
-    columns = {
-        name: np.frombuffer(packets[name][1], dtype=np.int64)
-        for name in ("event", "flow", "seq", "time_ns", "ip_bytes", "dscp", "ecn", "ttl")
-    }
+    columns = read_int_columns(
+        packets, "event", "flow", "seq", "time_ns", "ip_bytes", "dscp", "ecn", "ttl"
+    )
     datagrams_by_flow = {}
     for index, name in names.items():
         flow_columns = {key: column[columns["flow"] == index] for key, column in columns.items()}

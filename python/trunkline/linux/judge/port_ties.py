@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from trunkline import _core
 from trunkline.linux.judge import tolerance
 from trunkline.network.types import Conditioner, NetworkData
+from trunkline.results.decode.columns import read_int_columns
 
 Ints = NDArray[np.int64]
 
@@ -76,13 +77,11 @@ def find_close_events(
 
     packets: The engine's raw trace.
     """
-    columns = {
-        name: np.frombuffer(packets[name][1], dtype=np.int64)
-        for name in (
-            *("event", "flow", "seq", "time_ns", "cause", "packet", "link", "wait_ns"),
-            *("ip_bytes", "dscp", "stack_1"),
-        )
-    }
+    columns = read_int_columns(
+        packets,
+        *("event", "flow", "seq", "time_ns", "cause", "packet", "link", "wait_ns"),
+        *("ip_bytes", "dscp", "stack_1"),
+    )
     parts = [NO_CLOSE_EVENTS]
     origin = _find_origins(columns)
     is_offered = (columns["event"] == _QUEUED) | (
@@ -110,10 +109,9 @@ def find_decided_times(
     sent: Packets of each flow, by its number.
     Returns: Times by flow and number [ns]; 0 for a packet that came to no port.
     """
-    event, link, time, wait, flow, seq = (
-        np.frombuffer(packets[name][1], dtype=np.int64)
-        for name in ("event", "link", "time_ns", "wait_ns", "flow", "seq")
-    )
+    event, link, time, wait, flow, seq = read_int_columns(
+        packets, "event", "link", "time_ns", "wait_ns", "flow", "seq"
+    ).values()
     may_choose = np.array(
         [len(network["ports"][each["port"]]["classes"]) > 1 for each in network["links"]]
     )

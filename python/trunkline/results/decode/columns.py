@@ -16,7 +16,9 @@ from trunkline.results.schemas import SCHEMAS
 from trunkline.results.table import Column, LazyColumn, resolve_column
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from trunkline.network.types import NetworkData
 
@@ -66,6 +68,16 @@ class RawRows:
             kind, data = self._columns[name]
             self._lists[name] = memoryview(data).cast(_STRUCT_FORMATS[kind]).tolist()  # type: ignore[call-overload]
         return self._lists[name]
+
+
+def read_int_columns(columns: RawTable, *names: str) -> dict[str, NDArray[np.int64]]:
+    """Read columns of 64-bit integers of a raw table as arrays, without a copy.
+
+    names: Those to read; all if left out.
+    """
+    import numpy as np
+
+    return {name: np.frombuffer(columns[name][1], dtype="<i8") for name in names or columns}
 
 
 def make_int_column(values: Iterable[int], valid: Valid = None) -> Column:
