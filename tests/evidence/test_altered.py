@@ -39,12 +39,12 @@ ALTERED = [
 MAX_UNDECIDED_SHARE = 0.05
 EXAMPLE_SECONDS = {
     "assured-forwarding": 2,
-    "bufferbloat": 0.5,
-    "calls-in-af": 0.5,
+    "bufferbloat": 0.3,
+    "calls-in-af": 0.3,
     "cut-with-ospf": 3,
     "diffserv-over-mpls": 2,
     "does-50-ms-matter": 6,
-    "drop-models": 0.3,
+    "drop-models": 0.2,
     "hello": 60,
     "label-stack": 10,
     "lesson-1-trunks": 0.1,
@@ -57,14 +57,14 @@ EXAMPLE_SECONDS = {
     "micro-loop": 2,
     "ping-per-class": 1,
     "priority-voice": 4,
-    "protected-ring": 1,
+    "protected-ring": 0.5,
     "repair-until-converged": 3,
     "signalled-repair": 6,
     "tcp-against-udp": 2,
     "trunks": 0.3,
     "tunnel-models": 5,
     "video-and-downloads": 10,
-    "web-over-restoration": 8,
+    "web-over-restoration": 6,
     "wfq-shares": 2,
 }
 """How long each shipped example runs here at most."""
