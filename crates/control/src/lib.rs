@@ -334,3 +334,24 @@ pub fn address(node: u32) -> [u8; 4] {
     let (rest, last) = (node / 254, node % 254 + 1);
     [10, (rest >> 8) as u8, rest as u8, last as u8]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// RFC 1918 section 3: 10/8 is private. 70,000 nodes have addresses of their own there, whose last octet is
+    /// neither 0 nor 255, as the addresses of a network and of its broadcast are; and they rise with the nodes,
+    /// as LDP needs (RFC 5036 section 2.5.2). RFC 5036 section 3.5.2.1: hellos go to 224.0.0.2.
+    #[test]
+    fn rfc1918_s3_every_node_has_a_private_address_of_its_own() {
+        let addresses: Vec<[u8; 4]> = (0..70_000).map(address).collect();
+        assert!(addresses.windows(2).all(|pair| pair[0] < pair[1]));
+        let last: BTreeSet<u8> = addresses.iter().map(|octets| octets[3]).collect();
+        assert_eq!(last, (1..=254).collect());
+        assert!(addresses.iter().all(|octets| octets[0] == 10));
+        assert_eq!([addresses[253], addresses[254]], [[10, 0, 0, 254], [10, 0, 1, 1]]);
+        assert_eq!(addresses[254 * 256], [10, 1, 0, 1]);
+        assert_eq!(address(ALL_ROUTERS), [224, 0, 0, 2]);
+    }
+}

@@ -89,6 +89,9 @@ mod tests {
         // Changes at 0 and 300: 110 is over, so the second waits the initial delay alone. One more
         // than 1,000 ms later is a first again: the next but one is 100 ms behind it, not 400.
         assert_eq!(computed(delay, [0, 300, 1301, 1312]), [10, 310, 1311, 1411]);
+        // After 700 ms, and after 1,000 to the end, it is none: the next but one is 400 ms behind it.
+        assert_eq!(computed(delay, [0, 300, 1000, 1012]), [10, 310, 1010, 1410]);
+        assert_eq!(computed(delay, [0, 300, 1300, 1312]), [10, 310, 1310, 1710]);
     }
 
     /// Section 3: 50 ms from quiet; 200 ms while the failure is learnt (500 ms from the first

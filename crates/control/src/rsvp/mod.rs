@@ -439,3 +439,7 @@ impl Rsvp {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;
