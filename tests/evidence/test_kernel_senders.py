@@ -14,8 +14,8 @@ TOLERANCES = {
     "own link": (10e-6, 0.001),
     "hystart": (0.0, 1e-9),
     "transfer": (1e-3, 0.0),
-    # Over ten paths 10 us apart the kernel's own queue spreads by 1 to 3 % (standard deviation).
-    "dctcp": (0.04, 0.05),
+    # Probes of each millisecond find some 470 of 8,000 times a packet at 10 Mbit/s and 1 ms.
+    "dctcp": (0.008, 1e-4),
 }
 """How far apart, of each of the two values: [s] and a share; none; [s] and none; two shares."""
 SHARES = {"own link": (False, True), "dctcp": (True, True)}
@@ -29,11 +29,12 @@ def test_a_sender_does_what_the_kernels_did(case: Case) -> None:
         assert abs(ours - theirs) <= tolerance * (theirs if share else 1)
 
 
-@pytest.mark.parametrize("case", kernel_senders.DCTCP[3:], ids="-".join)
-def test_linux_dctcp_at_50_mbit_s_has_the_kernels_mean_queue(case: Case) -> None:
-    """1.4 to 3.1 % apart where writes began after two segments, whatever room the host had."""
+@pytest.mark.parametrize("case", kernel_senders.DCTCP[1:], ids="-".join)
+def test_linux_dctcp_has_the_kernels_mean_queue(case: Case) -> None:
+    """1.4 to 3.1 % apart where writes began after two segments, whatever room the host had; up to
+    4 % where the acknowledgement that ends a window counted in the next one."""
     ours, theirs = run_simulator(case)[0], read_kernel_record()[case][0]
-    assert ours == pytest.approx(theirs, rel=0.005)
+    assert ours == pytest.approx(theirs, rel=0.003)
 
 
 def longest_queue(results: Results) -> int:

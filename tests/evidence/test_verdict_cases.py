@@ -368,8 +368,40 @@ def test_k10_a_handshake_stands_beside_the_rows_that_it_explains() -> None:
     # Much larger packets are not its doing.
     (differing_size,) = [row for row in apart if row.subject == "B->T, default"][:1]
     larger = replace(differing_size, measure="bytes a packet", simulator=1000, difference=40)
-    differences = list(list_known_differences(network))
+    differences = list(list_known_differences(network, "virtual"))
     assert [row.explanation for row in explain_rows([larger], differences)] == [""]
+
+
+def test_k10_a_failure_takes_an_emulated_processor_time() -> None:
+    """`tc` needs milliseconds there: three segments more are on the link or behind it."""
+    verdict = judge("bfd", "bfd", "qemu")
+    rows = {(row.subject, row.measure): row for row in verdict.rows}
+    lost = rows["A->B", "lost by cause: failed_in_flight"]
+    assert (lost.simulator, lost.reference) == (2, 3)
+    apart = [row for row in verdict.rows if abs(row.difference) > row.margin]
+    assert {row.subject for row in apart} >= {"data", "A->B, default"}
+    assert all(row.explanation.startswith("the emulated processor: a failure") for row in apart)
+    assert {row.explanation for row in verdict.rows if row not in apart} == {""}
+    # In user mode it takes none.
+    network = replace_probes(compile_scenario(FOLDER / "bfd.yaml"))
+    assert list(list_known_differences(network, "virtual")) == []
+
+
+def test_k10_a_window_of_an_emulated_sender_is_two_segments_larger() -> None:
+    """Linux 6.1, `tcp_is_cwnd_limited`: slow start goes on below twice the most that was out."""
+    network = replace_probes(compile_scenario(FOLDER / "own-link.yaml"))
+    row = replace(
+        make_fixed_row("data", "mean window", "segments", 45.0, 47.0, 2.0, 0.45),
+        outcome="undecided",
+    )
+    for machine, larger, is_explained in (
+        ("emulated", 2.0, True),
+        ("emulated", 5.0, False),
+        ("virtual", 2.0, False),
+    ):
+        differences = list(list_known_differences(network, cast("ReferenceMachine", machine)))
+        (explained,) = explain_rows([replace(row, difference=larger)], differences)
+        assert explained.explanation.startswith("the emulated processor") == is_explained
 
 
 def test_k11_cake_drops_as_many_of_the_transfers_as_the_kernel() -> None:

@@ -88,8 +88,9 @@ fn s3_4_the_window_is_reduced_once_per_window_of_data() {
     assert_eq!(hand.sender.cwnd(), 2.5);
 }
 
-/// Section 3.3: a window without a mark takes a sixteenth of alpha. Ten windows of ten: alpha is (15/16)^10 =
-/// 0.5245, and a mark takes alpha / 2 of the window, 26.2 %.
+/// Section 3.3: a window without a mark takes a sixteenth of alpha. After the first acknowledgement and nine windows of
+/// ten alpha is (15/16)^10 = 0.5245; the next has a mark in its last acknowledgement, 0.5245 * 15/16 + 0.1 / 16 = 0.498,
+/// which takes alpha / 2 of the window, 24.9 %.
 #[test]
 fn s3_3_what_a_mark_takes_falls_with_the_share_of_marks() {
     let fixed = TcpConfig { window_packets: 10, ..dctcp() };
@@ -100,7 +101,7 @@ fn s3_3_what_a_mark_takes_falls_with_the_share_of_marks() {
     let before = hand.sender.cwnd();
     hand.ece(101);
     let left = hand.sender.cwnd() / before;
-    assert!((left - (1.0 - 0.5245 / 2.0)).abs() < 0.012, "{left}");
+    assert!((left - (1.0 - 0.498 / 2.0)).abs() < 0.0001, "{left}");
 }
 
 /// Section 3.5: a loss halves, whatever alpha is.
@@ -111,6 +112,24 @@ fn s3_5_a_loss_halves_the_window() {
         hand.ack(0);
     }
     assert_eq!(hand.sender.ssthresh(), 5.0);
+}
+
+/// Section 3.5 in the kernel (`dctcp_state`): marks of a tenth of a window of 100 take alpha / 2 of it, a loss while
+/// that goes on half of the window of that moment.
+#[test]
+fn s3_5_linux_a_loss_halves_a_window_that_marks_reduce() {
+    let linux =
+        TcpConfig { linux: true, variant: Variant::Sack, initial_ssthresh: None, ..dctcp() };
+    let (mut hand, _) = Hand::start(&linux);
+    for ack in 1..=20 {
+        hand.ack(ack);
+    }
+    hand.ece(21);
+    let marked = hand.sender.ssthresh();
+    let window = hand.sender.cwnd();
+    assert!(marked > window / 2.0, "{marked} {window}");
+    hand.sack(21, &[[22, 25]]);
+    assert_eq!(hand.sender.ssthresh(), (window / 2.0).trunc());
 }
 
 /// Section 3.2: while the marks do not change, acknowledgements are delayed as ever, one for two

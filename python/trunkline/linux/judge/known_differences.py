@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from trunkline.linux.judge.comparisons import ComparisonRow
-from trunkline.linux.judge.seed_pair import find_crossed_links, list_crossed_links
+from trunkline.linux.judge.comparisons import FEW_SEEDS_REASON, ComparisonRow
+from trunkline.linux.judge.seed_pair import (
+    ReferenceMachine,
+    find_crossed_links,
+    list_crossed_links,
+)
+from trunkline.linux.judge.tolerance import EMULATED_CHANGE_NS, MAX_OWN_SHARE
 from trunkline.network.types import Flow, NetworkData
 
 TTL_MEASURES = (
@@ -25,6 +30,8 @@ CONVERGENCE_MEASURES = (
 
 MAX_HANDSHAKE_SHARES = 5
 """Times the share of a run that a round trip is, by which a handshake may move the means of it."""
+MAX_LATE_WINDOW_SEGMENTS = 4
+"""Segments of a window by which two moments of one segment more outstanding widen it: twice two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +47,12 @@ def explain_rows(
 ) -> list[ComparisonRow]:
     """The same comparisons; those that do not agree with the known difference that explains them.
 
-    An explanation changes no outcome: what differs differs.
+    An explanation changes no outcome: what differs differs. What lies inside its margin and only
+    lacks seeds needs none.
     """
     return [
         row
-        if row.agrees
+        if row.agrees or (row.reason == FEW_SEEDS_REASON and abs(row.difference) <= row.margin)
         else replace(
             row, explanation=next((each.sentence for each in differences if each.explains(row)), "")
         )
@@ -52,8 +60,13 @@ def explain_rows(
     ]
 
 
-def list_known_differences(network: NetworkData) -> Iterator[KnownDifference]:
-    """List those that a network can meet in a kernel without daemons."""
+def list_known_differences(
+    network: NetworkData, machine: ReferenceMachine
+) -> Iterator[KnownDifference]:
+    """List those that a network can meet in a kernel without daemons.
+
+    machine: Machine of that kernel.
+    """
     if _has_nested_uniform(network):
         yield KnownDifference(
             "TTL: where a uniform path ends on another one, as on a facility bypass, RFC 3443 "
@@ -67,10 +80,26 @@ def list_known_differences(network: NetworkData) -> Iterator[KnownDifference]:
             lambda row: row.measure.partition(":")[0] in TTL_MEASURES,
         )
     for flow in network["flows"]:
+        if flow["agent"]["protocol"] != "tcp":
+            continue
         if _is_limited_by_own_link(network, flow):
-            yield _make_sender_difference(network, flow)
-        if flow["agent"]["protocol"] == "tcp" and not flow["agent"].get("connect"):
+            if not flow["agent"].get("linux"):
+                yield _make_sender_difference(network, flow)
+            elif machine == "emulated":
+                yield _make_late_window_difference(flow)
+        if not flow["agent"].get("connect"):
             yield _make_handshake_difference(network, flow)
+    has_tcp = any(flow["agent"]["protocol"] == "tcp" for flow in network["flows"])
+    if machine == "emulated" and network.get("recovery") and has_tcp:
+        yield KnownDifference(
+            "the emulated processor: a failure or a switch takes it up to "
+            f"{EMULATED_CHANGE_NS / 1e6:g} ms, in which some segments more get through; other "
+            "segments are then lost and sent again, and windows open otherwise",
+            lambda row: (
+                abs(row.difference) <= MAX_OWN_SHARE * max(row.scale, abs(row.simulator))
+                and row.measure != "packets sent"
+            ),
+        )
 
 
 def list_daemon_differences() -> Iterator[KnownDifference]:
@@ -101,13 +130,26 @@ def _has_nested_uniform(network: NetworkData) -> bool:
 
 
 def _is_limited_by_own_link(network: NetworkData, flow: Flow) -> bool:
-    """Whether a TCP sender without small queues meets no slower link than its own."""
+    """Whether a sender meets no slower link than its own."""
     crossed = list_crossed_links(network, str(flow["name"]))
     rates = [network["links"][link]["rate_bit_s"] for link in crossed]
-    agent = flow["agent"]
-    if agent["protocol"] != "tcp" or agent.get("linux"):
-        return False
     return bool(rates) and rates[0] == min(rates)
+
+
+def _make_late_window_difference(flow: Flow) -> KnownDifference:
+    """A slow start that ends by what is outstanding, as Linux ends it."""
+    name = str(flow["name"])
+
+    def explains(row: ComparisonRow) -> bool:
+        is_window = row.measure.startswith(("mean window", "greatest window"))
+        return row.subject == name and is_window and abs(row.difference) <= MAX_LATE_WINDOW_SEGMENTS
+
+    return KnownDifference(
+        f"the emulated processor: small queues hold flow {name} back at its own link, so its slow "
+        "start ends at twice the segments that were ever outstanding; where the processor takes "
+        "time one more is outstanding at some moment, and the window two larger from then on",
+        explains,
+    )
 
 
 def _make_handshake_difference(network: NetworkData, flow: Flow) -> KnownDifference:

@@ -1,7 +1,7 @@
 //! DCTCP: a mark reduces the window in proportion to the share of marked segments.
 //!
-//! Source: RFC 8257 sections 3.3 to 3.5, with g 1/16 and alpha 1 at first; under `linux` in the kernel's integers (Linux 6.1,
-//! `dctcp_update_alpha`, `dctcp_ssthresh`): alpha in 1024ths, 0 below 16. A loss halves.
+//! Source: RFC 8257 sections 3.3 to 3.5, with g 1/16 and alpha 1 at first; under `linux` in the kernel's integers (Linux
+//! 6.1.192, `dctcp_update_alpha`, `dctcp_ssthresh`, `dctcp_react_to_loss`): alpha in 1024ths, 0 below 16. A loss halves.
 //! The share is of segments acknowledged, not of bytes; the receiver's part is in `receiver.rs`.
 
 use super::{Congestion, ConnectionView, Growth, ReductionCause, Window};
@@ -49,17 +49,18 @@ impl Dctcp {
 }
 
 impl Congestion for Dctcp {
-    /// Once a window of data (section 3.3 steps 5 to 9).
+    /// Section 3.3 counts an acknowledgement before it may end a window of data, as the kernel does
+    /// (`tcp_in_ack_event` after `tcp_clean_rtx_queue`; in 6.1 itself it came first).
     fn on_measured_ack(&mut self, window: &mut Window, view: &ConnectionView) {
-        // Step 5: the acknowledged segment lies beyond the window's end; the kernel begins the next
+        self.acked += view.acked;
+        self.acked_marked += if view.echo { view.acked } else { 0 };
+        // The acknowledged segment lies beyond the window's end; the kernel begins the next
         // window there.
         let linux = window.growth == Growth::Linux;
         if view.una > self.window_end || (linux && view.una == self.window_end) {
             self.update(window.growth);
             self.window_end = view.next;
         }
-        self.acked += view.acked;
-        self.acked_marked += if view.echo { view.acked } else { 0 };
     }
 
     fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView) {
@@ -71,7 +72,8 @@ impl Congestion for Dctcp {
 
     fn reduce_window(&mut self, window: &Window, size: f64, cause: ReductionCause) -> f64 {
         match cause {
-            ReductionCause::Mark if window.growth == Growth::Linux => {
+            // A loss as well, a probe's answer among them; see `on_recovery_start`.
+            ReductionCause::Mark | ReductionCause::Loss if window.growth == Growth::Linux => {
                 let alpha = (self.alpha * f64::from(ALPHA_ONE)) as u64;
                 let cwnd = window.cwnd as u64;
                 (cwnd - ((cwnd * alpha) >> 11)) as f64
@@ -79,6 +81,11 @@ impl Congestion for Dctcp {
             ReductionCause::Mark => size * (1.0 - self.alpha / 2.0),
             ReductionCause::Loss | ReductionCause::Timeout => size / 2.0,
         }
+    }
+
+    /// Also where marks reduce the window already (`dctcp_state`).
+    fn on_recovery_start(&mut self, window: &mut Window) {
+        window.ssthresh = (window.cwnd / 2.0).trunc().max(2.0);
     }
 }
 
@@ -92,19 +99,19 @@ mod rfc8257 {
 
     fn all_marked(growth: Growth, alpha: f64, windows: u32) -> Vec<f64> {
         let mut dctcp = Dctcp { alpha, window_end: 0, acked: 0, acked_marked: 0 };
-        let mut seen = vec![];
-        for each in 0..=windows {
-            let view = ConnectionView {
-                una: 10 * each + 1,
-                next: 10 * (each + 1),
-                acked: 10,
-                echo: true,
-                ..ConnectionView::default()
-            };
-            dctcp.on_measured_ack(&mut window(growth), &view);
-            seen.push(dctcp.alpha);
-        }
-        seen.split_off(1)
+        (0..windows)
+            .map(|each| {
+                let view = ConnectionView {
+                    una: 10 * each + 1,
+                    next: 10 * (each + 1),
+                    acked: 10,
+                    echo: true,
+                    ..ConnectionView::default()
+                };
+                dctcp.on_measured_ack(&mut window(growth), &view);
+                dctcp.alpha
+            })
+            .collect()
     }
 
     /// All marked, from 0: 1 - (15/16)^n = 0.0625, 0.121094, 0.176025, 0.227523.
@@ -123,13 +130,54 @@ mod rfc8257 {
         assert_eq!(seen, [64.0, 124.0, 181.0, 234.0, 284.0]);
     }
 
+    /// A recorded start of the kernel (6.1.192, `TCP_CC_INFO`): ten segments sent, the first acknowledged without a
+    /// mark, 960 of 1024; the nine others one by one, all marked: 960 - 60 + 64 * 9 / 9 = 964. Then three of eight,
+    /// the last two in the acknowledgement that ends the window: 964 - 60 + 64 * 3 / 8 = 928.
+    #[test]
+    fn linux_the_acknowledgement_that_ends_a_window_counts_in_it() {
+        let mut dctcp = Dctcp { alpha: 1.0, window_end: 0, acked: 0, acked_marked: 0 };
+        let mut alpha = vec![];
+        let singly = (1..=10).map(|una| (una, 1, una > 1));
+        let then = [(11, 1, false), (12, 1, true), (13, 1, true), (14, 1, true)];
+        let last = [(15, 1, false), (16, 1, false), (18, 2, false)];
+        for (una, acked, echo) in singly.chain(then).chain(last) {
+            let next = if una == 1 { 10 } else { 17 };
+            let view = ConnectionView { una, next, acked, echo, ..ConnectionView::default() };
+            dctcp.on_measured_ack(&mut window(Growth::Linux), &view);
+            alpha.push((dctcp.alpha * 1024.0) as u32);
+        }
+        alpha.dedup();
+        assert_eq!(alpha, [960, 964, 928]);
+    }
+
+    /// Nine unmarked and one marked, which ends the window: 1 - 1/16 + 0.1 / 16 = 0.94375.
+    #[test]
+    fn s3_3_the_acknowledgement_that_ends_a_window_counts_in_it() {
+        let mut dctcp = Dctcp { alpha: 1.0, window_end: 9, acked: 0, acked_marked: 0 };
+        for una in 1..=10 {
+            let view = ConnectionView {
+                una,
+                next: 20,
+                acked: 1,
+                echo: una == 10,
+                ..ConnectionView::default()
+            };
+            dctcp.on_measured_ack(&mut window(Growth::Segments), &view);
+        }
+        assert!((dctcp.alpha - 0.94375).abs() < 1e-12, "{}", dctcp.alpha);
+    }
+
     /// alpha 1/4: 100 leave 87.5, in the kernel 100 - (100 * 256 >> 11) = 88; a loss leaves 50.
     #[test]
     fn s3_3_a_mark_takes_half_of_alpha_and_s3_5_a_loss_half() {
         for (growth, left) in [(Growth::Segments, 87.5), (Growth::Linux, 88.0)] {
             let mut dctcp = Dctcp { alpha: 0.25, window_end: 0, acked: 0, acked_marked: 0 };
-            assert_eq!(dctcp.reduce_window(&window(growth), 100.0, ReductionCause::Mark), left);
-            assert_eq!(dctcp.reduce_window(&window(growth), 100.0, ReductionCause::Loss), 50.0);
+            let mut window = window(growth);
+            assert_eq!(dctcp.reduce_window(&window, 100.0, ReductionCause::Mark), left);
+            let after_loss = dctcp.reduce_window(&window, 100.0, ReductionCause::Loss);
+            dctcp.on_recovery_start(&mut window);
+            let is_linux = growth == Growth::Linux;
+            assert_eq!(if is_linux { window.ssthresh } else { after_loss }, 50.0);
         }
     }
 

@@ -81,6 +81,8 @@ pub(super) trait Congestion {
     fn on_new_ack(&mut self, window: &mut Window, view: &ConnectionView);
     /// Remainder of `size` segments, a window or a flight [segments].
     fn reduce_window(&mut self, window: &Window, size: f64, cause: ReductionCause) -> f64;
+    /// A loss is repaired from now on; the window may have been reduced for it, or for a mark before (Linux).
+    fn on_recovery_start(&mut self, _window: &mut Window) {}
     /// Everything that was outstanding when the window was reduced is acknowledged (Linux).
     fn on_recovery_end(&mut self, _window: &mut Window) {}
     /// No segment is lost or doubtful any more; the next segment sent is `next` (Linux).
@@ -201,6 +203,11 @@ macro_rules! controls {
             /// See [`Congestion::reduce_window`].
             pub(super) fn reduce_window(&mut self, window: &Window, size: f64, cause: ReductionCause) -> f64 {
                 match self { $(Self::$variant(control) => control.reduce_window(window, size, cause)),+ }
+            }
+
+            /// See [`Congestion::on_recovery_start`].
+            pub(super) fn on_recovery_start(&mut self, window: &mut Window) {
+                match self { $(Self::$variant(control) => control.on_recovery_start(window)),+ }
             }
 
             /// See [`Congestion::on_recovery_end`].

@@ -163,6 +163,7 @@ impl Sender {
             }
             self.start_reduction(ReductionCause::Loss);
         }
+        self.control.on_recovery_start(&mut self.window);
         self.recoveries += 1;
         self.phase = Phase::Recovery;
     }
