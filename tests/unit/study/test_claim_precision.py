@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from trunkline.report.findings import list_claim_facts, list_study_numbers
 from trunkline.stats import mean_interval, unpaired_difference
 from trunkline.study.errors import StudyError
 from trunkline.study.language.catalogue import find_study
@@ -78,6 +79,10 @@ def test_law_9_4_1_each_table_has_the_runs_that_its_closest_claim_needs(folder: 
     assert 10 <= counts["near"] < counts["far"] < 400
     assert done.precision.runs == 2 * (counts["near"] + counts["far"])
     assert not done.precision.unsure
+    record = done.to_json()
+    (fact,) = [each for each in list_claim_facts(record) if "larger side" in each.text]
+    assert fact.detail.startswith(f"{done.precision.runs} runs; plain replication needs about ")
+    assert list_study_numbers(record)[-1].about == f"runs, at most {counts['far']} a point"
 
 
 def test_plain_replication_needs_what_welch_says(folder: Path) -> None:
@@ -198,10 +203,10 @@ def test_the_command_says_runs_used_and_runs_of_plain_replication(
     assert precision["runs"] <= precision["equal_runs"] < precision["plain_runs"]
     assert all(each["reached"] for each in precision["claims"])
     expected_text = (
-        f"{precision['runs']} runs of 4 points make 3 claims sure to ± 5 %; plain replication"
+        f"{precision['runs']} runs of 4 points make 3 claims sure to ± 5 %; plain replication, "
     )
     assert expected_text in done.stderr
-    assert f"about {precision['plain_runs']} (" in done.stderr
+    assert f"would need about {precision['plain_runs']}, with common seeds" in done.stderr
     few = ("--until-ci", "1%", "--max-runs", "12", "--progress", "none")
     done = trunkline("reproduce", str(folder), *few)
     assert "NOT ENOUGH RUNS: 2 of 3 claims do not reach ± 1 %; the worst: far" in done.stderr

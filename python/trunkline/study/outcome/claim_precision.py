@@ -116,8 +116,8 @@ class ClaimReplication:
                 f"{share}"
             )
         return (
-            f"{head}; plain replication would need about {self.plain_runs} (as many runs of each "
-            f"point, with seeds of its own), with common seeds {self.equal_runs}; "
+            f"{head}; plain replication, equal runs of all points with seeds of their own, would "
+            f"need about {self.plain_runs}, with common seeds {self.equal_runs}; "
             f"{100 * self.events_share:.2g} % of its events were simulated"
         )
 
