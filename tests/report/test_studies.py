@@ -24,7 +24,7 @@ from trunkline.study import Reproduction, list_study_names
 from trunkline.study.language import formula
 from trunkline.study.language.claims import Claim, TableValues
 from trunkline.study.language.pictures import draw_pictures
-from trunkline.study.run.runner import compute_derived_values
+from trunkline.study.run.runner import build_table_values, compute_derived_values
 
 LARGEST = 3_000_000
 LEAST_PIXELS = 1500
@@ -101,7 +101,7 @@ def scope(done: Reproduction, factor: np.random.Generator | None = None) -> Tabl
                 if study.find_column(table, row, name).value is not None:
                     columns[table.name, name][place] = np.nan
         compute_derived_values(study, table, columns)
-    return replace(done._build_table_values(columns), is_seed_dependent=False)
+    return replace(build_table_values(study, columns), is_seed_dependent=False)
 
 
 def negations(claim: Claim) -> list[Claim]:
