@@ -348,6 +348,8 @@ def _note_reached(
     together = FOLLOWED_TOGETHER.get(name, (name,))
     paths = [PACKAGES[each][0] for each in together]
     packages = _hash_files(os.path.join(steps.ROOT, "python"))
+    with open(os.path.join(steps.ROOT, "tools", "dev", "reached_lines.py"), "rb") as stream:
+        packages += stream.read()
     os.makedirs(_REACHED_FOLDER, exist_ok=True)
     # Notes by file of tests: those of files that are as they were at the last run stay.
     notes: dict[str, list[Any]] = {}

@@ -263,9 +263,10 @@ class _ModuleProgram:
                 counts, short = cover_needs(
                     np.ceil(missing).astype(np.int64).tolist(), self.modules
                 )
-                added = counts[self.link, self.module]
-                if short or not added.any():
+                added = repaired + counts[self.link, self.module]
+                before, repaired = repaired, np.minimum(added, self.most).astype(np.int64)
+                # A link may lack more than what may still be added to it, and another have room.
+                if short or (repaired == before).all():
                     return self.most.astype(np.int64)
-                repaired = np.minimum(repaired + added, self.most).astype(np.int64)
                 missing, _ = self._find_missing(number, repaired.astype(np.float64))
         return repaired

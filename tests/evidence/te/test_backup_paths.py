@@ -135,6 +135,7 @@ def test_backups_are_as_short_as_networkx_finds_without_what_they_go_around(seed
                 assert graph.igp[list(repair.path)].sum() == best
             other = find_standby(graph, path, "link", ANY, graph.capacity)
             if isinstance(other, BackupPath):
+                assert (other.leaves_at, other.joins_at) == (0, len(path))
                 # A pair by hand is never cheaper than the best pair of Suurballe and Bhandari.
                 best_pair = find_disjoint_pair(
                     graph, *map(graph.node_number.get, (source, target)), graph.igp

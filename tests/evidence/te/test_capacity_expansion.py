@@ -12,6 +12,7 @@ from trunkline.te import capacity_expansion
 from trunkline.te.capacity_expansion import (
     CapacityModule,
     InsufficientModulesError,
+    _ModuleProgram,
     choose_modules,
     cover_needs,
 )
@@ -96,6 +97,34 @@ def test_no_choice_of_all_is_cheaper_over_all_single_failures(seed):
     assert found.cost == pytest.approx(find_cheapest_by_all_choices(graph, cases, modules))
     added = found.counts @ np.array([7])
     capacity = graph.capacity + added[graph.link]
+    assert all(can_carry(graph, capacity + 1e-6, *case) for case in cases)
+
+
+@pytest.mark.parametrize("seed", [20, 21, 22, 23, 25, 80, 99])
+def test_whatever_it_begins_with_every_case_fits_in_the_end(seed):
+    """Where a link has all that it may have and lacks more, others carry it (seeds 25, 80, 99)."""
+    stream = random.Random(seed)
+    pairs = ["AB", "BC", "CD", "DA", "AC"]
+    graph = build_topology(
+        "ABCD",
+        add_reverse_arcs(Arc(*ends, stream.choice((4, 8)), "-".join(ends)) for ends in pairs),
+    )
+    traffic = np.zeros((4, 4))
+    for source, target in stream.sample(list(itertools.permutations(range(4), 2)), 3):
+        traffic[source, target] = stream.randint(3, 12)
+    cases = [(traffic, graph.link == number) for number in range(-1, 5)]
+    costs = tuple(stream.randint(5, 9) for _ in pairs)
+    module = CapacityModule("4", 4, costs, stream.choice((1, 2)))
+    program = _ModuleProgram(graph, cases, [module])
+    if not all(can_carry(graph, graph.capacity + 4 * module.most, *case) for case in cases):
+        with pytest.raises(InsufficientModulesError):
+            program.solve()
+        return
+    start = np.array([stream.randint(0, 1) for _ in pairs])
+    found = program._repair(start)
+    assert (start <= found).all()
+    assert (found <= module.most).all()
+    capacity = graph.capacity + 4 * found[graph.link]
     assert all(can_carry(graph, capacity + 1e-6, *case) for case in cases)
 
 

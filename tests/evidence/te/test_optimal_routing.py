@@ -292,8 +292,9 @@ def test_the_step_of_frank_wolfe_ends_where_the_potential_is_least(sharpness, ch
 def test_fortz_thorup_2000_the_search_begins_with_the_best_of_three_weights():
     """By hand: S to T over A (weights 1, thin), B (weights 2, wide) or both, cost by the slopes."""
     for rates, metrics, load in (
-        # The metrics lead over A at 60 %: 12 at slope 1 and 3; the capacities over B at 6 %.
-        ((20, 200), (1, 2), 12),
+        # The metrics lead over the thin way, equal weights over both; the capacities over the wide.
+        ((20, 200), (1, 2), 16),
+        ((200, 20), (2, 1), 16),
         ((200, 20), (1, 2), 12),
         ((20, 20), (1, 2), 12),
         ((20, 20), (2, 2), 12),

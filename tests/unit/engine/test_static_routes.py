@@ -91,6 +91,13 @@ def test_without_an_igp_a_router_knows_its_neighbours_alone() -> None:
     }  # fmt: skip
 
 
+def test_nodes_that_no_links_join_to_an_end_have_no_route_to_it() -> None:
+    text = SQUARE.replace("ROUTES", "").replace("  D:\n", "  D:\n  X:\n  Y:\n")
+    scenario = tl.loads(text.replace("links: {", "links: {X-Y: {}, "))
+    assert StartRoutes(scenario.resolve()).find_arcs("D").keys() == set("ABC")
+    assert StartRoutes(scenario.resolve()).find_arcs("Y") == {"X": ["X->Y"]}
+
+
 def test_a_link_is_a_next_hop_by_its_own_name() -> None:
     text = SQUARE.replace("links: {", "links: {spare: {between: [A, C]}, ")
     routes = list_routes(tl.loads(text.replace("ROUTES", "{to: D, via: spare}")))

@@ -111,6 +111,13 @@ class TestRfc3032:
         assert operations(net)[-1] == ("C", 0, True, [], None)
         assert net.nhlfe[-1]["ttl"] == "pipe"
 
+    def test_s2_1_each_node_where_such_pipes_end_has_one_entry_for_them(self) -> None:
+        routes = {"p": "[A, B, C]", "q": "[B, C]", "r": "[A, B]", "s": "[A, B, C, D]"}
+        keys = "explicit_null: true, ttl: pipe"
+        paths = ", ".join(f"{name}: {{route: {route}, {keys}}}" for name, route in routes.items())
+        tails = [each for each in operations(network(f"{{{paths}}}")) if each[1] == 0]
+        assert sorted(each[0] for each in tails) == ["B", "C", "D"]
+
     def test_s2_1_labels_below_16_are_never_handed_out_and_given_ones_are_kept(self) -> None:
         paths = "{p: {route: [A, B, C, D], labels: [16, 1048575]}, q: {route: [A, B, C]}}"
         assert operations(network(paths, "{t: {path: q, flows: f}}")) == [

@@ -88,6 +88,19 @@ def test_a_trunk_is_known_by_its_path_and_only_where_it_goes() -> None:
     assert port_of(net, "A->B") is port_of(net, "B->C")
 
 
+def test_a_trunk_of_one_replica_and_one_of_all_of_a_flow_are_known_by_their_paths() -> None:
+    rule = f"{CLASSES}, scheduler: drr, classify: [{{trunk: high, protocol: udp, class: a}}]"
+    for member, classes in (
+        ("h", {"h[0]": ("a", 0), "h[1]": ("a", 0)}),
+        ("'h[1]'", {"h[0]": ("default", 0), "h[1]": ("a", 0)}),
+        ("[f, 'h[0]']", {"h[0]": ("a", 0), "h[1]": ("default", 0)}),
+    ):
+        text = NET.replace("flows: f}", "flows: g}").replace("flows: g}}", f"flows: {member}}}}}")
+        text = text.replace("from: S, to: C", "from: S, to: T")
+        net = compile(load(f"{text}ports: {{p: {{{rule}}}}}\n"))
+        assert {name: looked_up(net, "B->C", name) for name in classes} == classes
+
+
 def test_flows_ends_and_protocols_are_told_apart_in_both_directions() -> None:
     net = network(
         f"{CLASSES}, scheduler: priority, classify: [{{flow: 'h[1]', class: a}}, "

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from trunkline import network, scenario
+from trunkline.scenario.fields import MAX_NAME_CHARACTERS
 
 NET = """
 trunkline: 1
@@ -147,10 +148,59 @@ def test_rfc4090_s6_2_a_bypass_serves_as_many_paths_as_it_has_bandwidth_for(
     """Twice 3 Mbit/s fill a bypass of 6 Mbit/s; with 1 bit/s less the second path has its own."""
     resolved = scenario.load(TWO_OVER_ONE_LINK, overrides={"room": room}).resolve()
     assert len(resolved.protections) == bypasses
+    # What both paths need, or each.
+    assert [each.bandwidth for each in resolved.computed_backups.backups] == [
+        6_000_000 // bypasses
+    ] * bypasses
     assert sorted(path for each in resolved.protections.values() for path in each.path) == [
         "p",
         "q",
     ]
+
+
+@pytest.mark.parametrize("spare", [0, 1])
+def test_a_bypass_is_named_by_protection_and_link_if_a_number_fits_behind(spare: int) -> None:
+    """Six characters are kept free, so that each name made is one of the language."""
+    name = "x" * (MAX_NAME_CHARACTERS - 6 - len(".A-B") + spare)
+    text = TWO_OVER_ONE_LINK.replace("protections: {x:", f"protections: {{{name}:")
+    resolved = scenario.load(text).resolve()
+    made = f"{name[: MAX_NAME_CHARACTERS - 16]}.2" if spare else f"{name}.A-B"
+    assert [*resolved.protections] == [made]
+
+
+ROUND_A_BYPASS = """
+trunkline: 1
+nodes: [S, A, B, T, C]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {S-A: {}, A-B: {}, B-T: {}, A-C: {}, C-T: {}, C-B: {}}
+paths:
+  working: {route: [S, A, B, T], bandwidth: 1 Mbit/s}
+  around: {route: [A, C, T]}
+trunks: {t: {path: working, flows: x}}
+flows: {x: {agent: udp, from: S, to: T, rate: 1 Mbit/s}}
+signalling: {kind: rsvp-te}
+protections: {p: {path: working, kind: facility-bypass, backup: aroundLINK}}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("link", "bypassed"),
+    [
+        ("", ["A->B", "B->T"]),
+        (", link: A-B", ["A->B", "B->T"]),
+        (", link: A->B", ["A->B", "B->T"]),
+        (", link: [A-B, B-T]", ["A->B", "B->T"]),
+        (", link: B-T", []),
+    ],
+)
+def test_rfc4090_s6_a_bypass_goes_round_links_from_that_behind_the_node_that_repairs(
+    link: str, bypassed: list[str]
+) -> None:
+    data = network.compile(scenario.load(ROUND_A_BYPASS.replace("LINK", link))).data
+    names = [each["name"] for each in data["links"]]
+    sessions = data["signalling"]["rsvp"]["sessions"]
+    assert [[names[each] for each in session["around"]] for session in sessions] == [[], bypassed]
 
 
 def test_a_path_that_has_room_is_protected_where_a_larger_one_has_none() -> None:

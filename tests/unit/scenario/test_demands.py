@@ -129,3 +129,44 @@ run: {{duration: 1 s}}
             assert len(tl.loads(text).resolve().demands) == 6
     finally:
         MEMORY_LIMIT.reset(before)
+
+
+@pytest.mark.parametrize(("room", "is_refused"), [(0, False), (-1, True)])
+def test_replicas_are_written_out_as_long_as_they_fit_into_memory(
+    room: int, is_refused: bool
+) -> None:
+    text = """\
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 10 Mbit/s}}
+flows:
+  one: {agent: udp, from: A, to: B, rate: 1 kbit/s}
+  many: {agent: udp, from: A, to: B, rate: 1 kbit/s, replicate: 4}
+run: {duration: 1 s}
+"""
+    before = MEMORY_LIMIT.set(5 * BYTES_PER_FLOW + room)
+    try:
+        if is_refused:
+            with pytest.raises(ScenarioError, match="5 flows need about"):
+                tl.loads(text).resolve()
+        else:
+            assert len(tl.loads(text).resolve().flow_names) == 5
+    finally:
+        MEMORY_LIMIT.reset(before)
+
+
+@pytest.mark.parametrize(("ways", "more"), [(6, ""), (7, " and 1 more"), (9, " and 3 more")])
+def test_of_a_cut_the_first_six_arcs_are_named(ways: int, more: str) -> None:
+    middle = [f"M{each}" for each in range(ways)]
+    links = ", ".join(f"A-{each}: {{}}, {each}-Z: {{}}" for each in middle)
+    text = f"""\
+trunkline: 1
+nodes: [A, Z, {", ".join(middle)}]
+defaults: {{link: {{rate: 1 Mbit/s}}}}
+links: {{{links}}}
+paths: {{wide: {{route: auto, from: A, to: Z, bandwidth: 2 Mbit/s}}}}
+run: {{duration: 1 s}}
+"""
+    named = ", ".join(f"A->{each}" for each in middle[:6])
+    with pytest.raises(ScenarioError, match=f"the cut is {named}{more}\n"):
+        tl.loads(text).resolve()

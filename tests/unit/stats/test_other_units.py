@@ -103,3 +103,13 @@ def test_lehmann_casella_s3_1_a_share_has_no_unit(name: str, unit: float) -> Non
     plain, found = SHARES[name](1.0), SHARES[name](unit)
     assert plain is not None
     assert found == pytest.approx(plain, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_an_interval_in_another_unit_is_that_of_values_in_it(unit: float) -> None:
+    """Of one run there is no interval, in any unit."""
+    scaled, expected = mean_interval(FIRST).scale(unit), mean_interval(scale(FIRST, unit))
+    for end in ("mean", "low", "high"):
+        assert getattr(scaled, end) == pytest.approx(getattr(expected, end), rel=1e-9)
+    assert scaled.n == expected.n
+    assert mean_interval(FIRST[:1]).scale(unit) == mean_interval([FIRST[0] * unit])

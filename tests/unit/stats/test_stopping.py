@@ -70,6 +70,10 @@ def test_runs_that_would_do_without_controls_grow_with_the_square_of_the_width()
     assert assess_precision(dict(reversed(both.items())), 0.05) == found
 
 
+def test_without_measures_there_are_no_runs_and_nothing_is_sure() -> None:
+    assert assess_precision({}, 0.05) == Precision(0, False, "", None)
+
+
 def test_values_that_never_vary_need_no_controls() -> None:
     deviations = np.arange(8.0)[:, None] - 3.5
     found = assess_precision({"x": ControlledValues([5.0] * 8, deviations)}, 0.05)
