@@ -46,7 +46,7 @@ from trunkline.linux.judge.verification import (
     replace_probes,
     run_until_decided,
 )
-from trunkline.linux.outcome.kernel_counters import _count_early_drops
+from trunkline.linux.outcome.kernel_counters import _count_early_drops, _read_tin_counts
 from trunkline.network import compile
 from trunkline.scenario import load
 from trunkline.stats.equivalence import judge_equivalence
@@ -294,6 +294,27 @@ def test_k8_what_gred_drops_by_chance_is_early() -> None:
     assert _count_early_drops({"kind": "gred", "options": {"vqs": queues}}) == 233
 
 
+def test_k11_the_bytes_that_a_cake_drops_are_of_the_tins_that_drop() -> None:
+    """A guest's statistics: of 639,560 B 10 packets of 1514 B are dropped, of the bulk tin 7."""
+    tins = [
+        {"sent_packets": 4297, "sent_bytes": 6502750, "backlog_bytes": 59046, "drops": 7},
+        {"sent_packets": 460, "sent_bytes": 639560, "backlog_bytes": 0, "drops": 10},
+        {"sent_packets": 0, "sent_bytes": 0, "backlog_bytes": 0, "drops": 0},
+        {"sent_packets": 600, "sent_bytes": 128400, "backlog_bytes": 0, "drops": 0},
+    ]
+    for tin, largest in zip(tins, (1514, 1514, 0, 214), strict=True):
+        tin["max_pkt_len"] = largest
+    cake = {"bytes": 7185926, "memory_used": 193080, "memory_limit": 4000000, "tins": tins}
+    counts = [_read_tin_counts(cake, number) for number in range(4)]
+    assert [each[:3] for each in counts] == [
+        (4251, 6433106, 7),
+        (450, 624420, 10),
+        (0, 0, 0),
+        (600, 128400, 0),
+    ]
+    assert sum(each[0] for each in counts) == 5301  # as the qdisc itself counts
+
+
 def test_k8_gred_loses_as_many_as_the_kernel_and_by_the_same_cause() -> None:
     """A GRED network differed by causes alone: early 457 | 209, queue_full 0 | 230."""
     verdict = judge("gred", "gred", "uml", (1, 2, 3, 4, 5))
@@ -414,6 +435,10 @@ def test_k11_cake_drops_as_many_of_the_transfers_as_the_kernel() -> None:
     assert drops.simulator > 10
     assert abs(drops.difference) < 1
     assert rows["edge->core", "lost by cause: early"].agrees
+    # Nor are its packets smaller: those that are dropped are full (`_share_dropped_bytes`).
+    sizes = rows["edge->core, default", "bytes a packet"]
+    assert sizes.agrees
+    assert abs(sizes.difference) < 0.2
 
 
 def test_k12_one_line_stands_for_all_that_are_undecided_for_one_reason() -> None:

@@ -99,15 +99,34 @@ def _read_qdisc_counts(
 def _read_tin_counts(cake: Mapping[str, Any], number: int) -> tuple[int, ...]:
     """Read the packets, bytes, drops, early drops and marks of a tin.
 
-    It counts what comes and what it drops. How many packets wait, and the bytes of those dropped,
-    are by the mean size of a packet.
+    It counts what comes, and of what it drops no bytes; how many packets wait is by their mean
+    size.
     """
     tin = cake["tins"][number]
     arrived, drops = int(tin["sent_packets"]), int(tin["drops"])
-    size = int(tin["sent_bytes"]) / arrived if arrived else 0.0
-    packets = arrived - drops - (round(int(tin["backlog_bytes"]) / size) if arrived else 0)
+    arrived_bytes, waiting_bytes = int(tin["sent_bytes"]), int(tin["backlog_bytes"])
+    waiting = round(waiting_bytes * arrived / arrived_bytes) if arrived else 0
     early = drops if _has_room(cake) else 0
-    return packets, round(packets * size), drops, early, int(tin.get("ecn_mark", 0))
+    return (
+        arrived - drops - waiting,
+        arrived_bytes - waiting_bytes - _share_dropped_bytes(cake)[number],
+        drops,
+        early,
+        int(tin.get("ecn_mark", 0)),
+    )
+
+
+def _share_dropped_bytes(cake: Mapping[str, Any]) -> list[int]:
+    """Share the bytes that no tin sent among their drops, each as large as its tin's largest.
+
+    Those of all tins are known: a cake counts the bytes that leave it. AQMs drop from flows that
+    have a queue, whose packets are mostly full.
+    """
+    tins = cake["tins"]
+    kept = sum(int(tin["sent_bytes"]) - int(tin["backlog_bytes"]) for tin in tins)
+    weights = [int(tin["drops"]) * int(tin["max_pkt_len"]) for tin in tins]
+    dropped = kept - int(cake["bytes"])
+    return [round(dropped * weight / max(sum(weights), 1)) for weight in weights]
 
 
 def _has_room(cake: Mapping[str, Any]) -> bool:
