@@ -14,6 +14,7 @@ from trunkline.study.errors import StudyError
 from trunkline.study.language.catalogue import find_study
 from trunkline.study.outcome.reproduction import Reproduction, StudySubject, reproduce
 from trunkline.study.run import runner
+from trunkline.study.run.data_set import read
 from trunkline.study.run.execution import RunOptions
 from trunkline.study.run.progress import Progress
 from trunkline.study.run.session import perform_plan
@@ -214,6 +215,20 @@ def test_the_command_says_runs_used_and_runs_of_plain_replication(
     done = trunkline("reproduce", str(folder), "--until-ci", "1%", "--runs", "4")
     assert done.returncode == 2
     assert "--until-ci excludes --runs" in done.stderr
+
+
+def test_the_command_says_how_many_equal_runs_of_every_point_would_be(
+    trunkline: RunCommand, folder: Path
+) -> None:
+    words = ("study", "run", str(folder), "--until-ci", "10%", "--progress", "none", "--out")
+    done = trunkline(*words, str(folder / "out"))
+    counts = read(folder / "out").table["point"].value_counts()["count"].to_list()
+    assert max(counts) > min(counts) == 10
+    expected_text = (
+        f"{sum(counts)} runs; as many of every point as the least sure needs would be "
+        f"{6 * max(counts)}"
+    )
+    assert expected_text in done.stderr
 
 
 SERVICE_S = 1000 * 8 / 1e7
