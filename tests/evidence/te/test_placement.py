@@ -101,6 +101,23 @@ def test_a_path_apart_from_another_takes_the_other_side():
     assert refused.reason == "disjoint"
 
 
+@pytest.mark.parametrize("order", ["listed", "priority"])
+def test_a_path_apart_from_two_that_hold_all_and_one_without_a_route_is_refused_for_those(order):
+    """None of the two can give way to it, and the one without a route has none to give."""
+    graph = diamond()
+    away = tuple((name, "link") for name in ("wide", "p0", "p1"))
+    listed = [
+        PathRequest("wide", 0, 3, PathConstraints(40)),
+        PathRequest("p0", 0, 3, PathConstraints(5)),
+        PathRequest("p1", 0, 3, PathConstraints(5), disjoint_from=(("p0", "link"),)),
+        PathRequest("p2", 0, 3, PathConstraints(5), disjoint_from=away),
+    ]
+    done = place_paths(graph, listed, order=order)
+    assert ways(graph, done) == {"p0": "PQT", "p1": "PRT"}
+    reasons = {each.request.name: each.refusal.reason for each in done.outcomes if each.refusal}
+    assert reasons == {"wide": "bandwidth", "p2": "disjoint"}
+
+
 def random_network(seed):
     draw = np.random.default_rng(seed)
     names = [f"n{i}" for i in range(8)]

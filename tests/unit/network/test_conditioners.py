@@ -59,6 +59,27 @@ class TestRfc2475:
         assert [row["profile"] for row in green] == ["p"]
         assert 1249 <= green[0]["packets"] <= 1251
 
+    def test_s2_3_3_a_meter_per_flow_stands_beside_one_of_the_aggregate(self) -> None:
+        """EF each 1 Mbit/s, DF both together: the kind of one profile does not change the other."""
+        made = conditioned("flow", BUCKET).model_dump(
+            exclude_unset=True, by_alias=True, mode="json"
+        )
+        edge = made["conditioners"]["edge"]
+        edge["profiles"]["all"] = edge["profiles"]["p"] | {"per": "aggregate"}
+        edge["rules"] = [{"dscp": "EF", "profile": "p"}, {"dscp": "DF", "profile": "all"}]
+        made["flows"] |= {
+            "other": UDP | {"replicate": 2},
+            "u": UDP | {"replicate": 2, "dscp": "EF"},
+        }
+        results = run(Scenario.model_validate(made))
+        green = {
+            row["profile"]: row["packets"]
+            for row in results.colours.rows()
+            if row["colour"] == "green" and row["packets"]
+        }
+        assert green.keys() == {"p/u[0]", "p/u[1]", "all"}
+        assert all(1249 <= packets <= 1251 for packets in green.values())
+
     def test_s2_3_2_packets_that_no_rule_matches_pass_as_they_are(self) -> None:
         rows = run(conditioned("flow", BUCKET)).accounts.rows()
         marked = {row["flow"]: row["dscp"] for row in rows}

@@ -50,6 +50,25 @@ def test_rfc8402_s3_routers_share_entries_and_take_labels_off_before_their_node(
     }
 
 
+def test_rfc8402_s3_an_entry_may_follow_the_routes_of_its_node_over_each_of_its_links() -> None:
+    """On each link with the row of its port for the path that pushes the label."""
+    text = NETWORK.replace("delay: 1 ms}}", "delay: 1 ms, port: p}}")
+    text += (
+        "ports: {p: {classify: [{path: nodes, class: a}], classes: {a: {}, default: {}},"
+        " scheduler: drr}}\nrouting: {ospf: {}}\n"
+    )
+    data = compile(tl.load(text)).data
+    segments = data["routing"]["segments"]
+    assert segments
+    for each in segments:
+        leaving = [i for i, link in enumerate(data["links"]) if link["from"] == each["node"]]
+        assert [link for link, _ in each["rows"]] == leaving
+    rows = {each["label"]: {row for _, row in each["rows"]} for each in segments}
+    # E's label is that of `nodes` alone; those of C and F others push too.
+    assert rows[16004] == {1}
+    assert rows[16002] == {0}
+
+
 def test_packets_follow_segments_with_their_labels_on() -> None:
     results = tl.run(tl.load(NETWORK))
     assert all(row["packets_delivered"] == 125 for row in results.flows.rows())
