@@ -91,6 +91,8 @@ class PythonMutant:
     """Start of the place in the file's bytes."""
     lines: range
     """Lines of its statement: the operators of an expression may be on other lines."""
+    runs_at_import: bool
+    """Whether it stands outside of functions, in the module or in a class."""
 
     @property
     def name(self) -> str:
@@ -144,10 +146,12 @@ def mutate_file(path: str, content: bytes) -> list[PythonMutant]:
     found = []
     tree = ast.parse(content)
     statements = _find_statements(tree)
-    for node, function in _iterate_judged_nodes(tree):
-        for line, column, from_byte, old, new in _mutate_node(node, content, line_starts):
+    for node, function, at_import in _iterate_judged_nodes(tree):
+        for line, column, start, old, new in _mutate_node(node, content, line_starts):
             lines = statements.get(line, range(line, line + 1))
-            found.append(PythonMutant(path, line, column, old, new, function, from_byte, lines))
+            found.append(
+                PythonMutant(path, line, column, old, new, function, start, lines, at_import)
+            )
     return found
 
 
@@ -163,14 +167,18 @@ def _find_statements(tree: ast.Module) -> dict[int, range]:
     return lines_by_line
 
 
-def _iterate_judged_nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """Yield the nodes that compute something, each with the function that it is in."""
+def _iterate_judged_nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str, bool]]:
+    """Yield the nodes that compute something, each with its function, and if that is none yet.
 
-    def visit(node: ast.AST, function: str) -> Iterator[tuple[ast.AST, str]]:
+    Those of a class or a module run when it is imported.
+    """
+
+    def visit(node: ast.AST, function: str, at_import: bool) -> Iterator[tuple[ast.AST, str, bool]]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             function = node.name if function == "the module" else f"{function}.{node.name}"
+            at_import = at_import and isinstance(node, ast.ClassDef)
             for part in node.body:
-                yield from visit(part, function)
+                yield from visit(part, function, at_import)
             return
         if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
             return
@@ -178,16 +186,16 @@ def _iterate_judged_nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
             return
         if isinstance(node, ast.AnnAssign):
             if node.value is not None:
-                yield from visit(node.value, function)
+                yield from visit(node.value, function, at_import)
             return
         if isinstance(node, ast.arguments):
             return
-        yield node, function
+        yield node, function, at_import
         for child in ast.iter_child_nodes(node):
-            yield from visit(child, function)
+            yield from visit(child, function, at_import)
 
     for statement in tree.body:
-        yield from visit(statement, "the module")
+        yield from visit(statement, "the module", True)
 
 
 def _mutate_node(
@@ -404,10 +412,6 @@ def _reaches(tests: list[Any], changed: set[str]) -> bool:
     return any(os.path.join("python", file) in changed for *_, at in tests for file in at)
 
 
-def _reaches(tests: list[Any], path: str, changed: set[str]) -> bool:
-    return any(os.path.join(path, file) in changed for *_, at in tests for file in at)
-
-
 def list_test_files(places: list[str]) -> list[str]:
     """List the files of tests among files and below folders of the repository."""
     found = []
@@ -433,15 +437,18 @@ def _hash_files(folder: str) -> bytes:
 
 
 def _choose_tests(reaches: list[_Reach], mutant: PythonMutant) -> list[_Reach]:
-    """Tests that run the line of a mutant; what a module does at import all run that use it."""
-    at_import = mutant.function == "the module"
+    """Tests that run the line of a mutant; what a module does at import all run that use it.
+
+    A module of classes without functions of their own runs no line later: all tests may use it.
+    """
     none: frozenset[int] = frozenset()
-    return [
+    chosen = [
         reach
         for reach in reaches
         if not reach.lines.get(mutant.path, none).isdisjoint(mutant.lines)
-        or (at_import and mutant.path in reach.lines)
+        or (mutant.runs_at_import and mutant.path in reach.lines)
     ]
+    return reaches if mutant.runs_at_import and not chosen else chosen
 
 
 def _find_failed(server: PytestServer, reaches: list[_Reach]) -> list[str]:
