@@ -36,8 +36,10 @@ def make_networks() -> dict[str, str]:
     """The networks that are run. Returns: Compiled networks by name."""
     workload = WORKLOADS["W3"]()
     backbone = trunkline_engine.compile_workload(workload, workload.seconds)
+    labelled = WORKLOADS["W4"]()
     return {
         "W3": trunkline_engine.set_duration(backbone, round(SIMULATED_S * 1e9)),
+        "W4": trunkline_engine.compile_workload(labelled, labelled.seconds),
         "W3 with failures": trunkline_engine.set_duration(
             add_failures(backbone), round(SIMULATED_S * 1e9)
         ),

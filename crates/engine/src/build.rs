@@ -120,7 +120,7 @@ impl<O: Observer> Simulation<O> {
             recovery,
             control,
             sampler: ProbeSampler::new(&network.probes),
-            lookahead: PrefetchPipeline::new(network.links.len()),
+            lookahead: PrefetchPipeline::new(network.links.len(), network.flows.len()),
             census: Vec::new(),
             hosts,
         })

@@ -18,7 +18,8 @@ impl<O: Observer> DataPlane<O> {
         if matches!(link.onward, OnwardHop::EventFree | OnwardHop::CatchesUp) {
             if link.onward == OnwardHop::EventFree {
                 link.arrive(self.clock.now);
-            } else if link.is_behind(self.clock.now) {
+            } else if link.wire.len() == 1 && link.is_behind(self.clock.now) {
+                // No other packet is on the wire: the port may have one to send.
                 if let Some(until) =
                     link.catch_up(self.clock.now, self.clock.untimed_before, &mut self.clock.events)
                 {
@@ -101,10 +102,10 @@ impl<O: Observer> DataPlane<O> {
     #[inline(always)]
     pub(crate) fn receive(&mut self, node: u32, id: PacketId) -> NextStep {
         let packet = &mut self.arena[id];
-        if packet.labels.is_empty() {
+        let Some(top) = packet.labels.top() else {
             return self.receive_unlabelled(node, id, false, OWN_COLUMN);
-        }
-        match self.tables.mpls.switch_to_link(node, packet) {
+        };
+        match self.tables.mpls.switch_to_link(node, packet, top) {
             Some((link, row)) => {
                 self.output(link, row, OWN_COLUMN, id);
                 NextStep::Forwarded
@@ -288,22 +289,16 @@ impl<O: Observer> DataPlane<O> {
         if size > link.mtu {
             return self.drop_before_port(id, index);
         }
-        if link.is_behind(now) {
-            if let Some(until) =
-                link.catch_up(now, self.clock.untimed_before, &mut self.clock.events)
-            {
-                self.clock.schedule_transmitter(index, until);
-            }
+        if let Some(until) = link.catch_up(now, self.clock.untimed_before, &mut self.clock.events) {
+            self.clock.schedule_transmitter(index, until);
         }
         let place = link.classify(packet, row, column);
         let Port::Classful(port) = &mut link.port else { return };
         let size = SizeAndMarks::new(size + link.header, place.precedence, false);
-        let rests = port.in_service.is_none();
-        if !port.offer_plain(now, id, size, place.class) {
-            let node = self.ports.from[index as usize];
-            return self.drop_packet(id, Cause::QueueFull, Some(index), node, place);
-        }
-        if rests {
+        let Some(in_service) = port.in_service else {
+            if !port.pass_plain(id, size, place.class) {
+                return self.drop_at_full_class(index, id, place);
+            }
             let until = now + link.serializer.span(size.bytes());
             if until >= self.clock.untimed_before {
                 port.time_service();
@@ -315,7 +310,19 @@ impl<O: Observer> DataPlane<O> {
             if link.wire.len() == 1 {
                 self.clock.schedule_new_arrival(index, until + link.delay);
             }
+            return;
+        };
+        if !port.join_plain(now, id, size, place.class, in_service) {
+            self.drop_at_full_class(index, id, place);
         }
+    }
+
+    /// The queue of a class is full.
+    #[cold]
+    #[inline(never)]
+    fn drop_at_full_class(&mut self, index: u32, id: PacketId, place: Assignment) {
+        let node = self.ports.from[index as usize];
+        self.drop_packet(id, Cause::QueueFull, Some(index), node, place);
     }
 
     /// Offers a packet to a port where only a full queue can hold it back.

@@ -88,7 +88,8 @@ pub enum OnwardHop {
     Crosses,
     /// Each is offered at once to the queue that it will join there, if no other packet can.
     EventFree,
-    /// Each has an event when it reaches the far end, and the port makes the choices due by then.
+    /// Each has an event when it reaches the far end; the port makes the choices due by then if no other
+    /// packet is on the wire.
     CatchesUp,
 }
 

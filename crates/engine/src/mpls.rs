@@ -9,6 +9,7 @@ use crate::ecmp::{entropy_label, EcmpHasher};
 use crate::network;
 use trunkline_packet::label::{ENTROPY_INDICATOR, EXPLICIT_NULL};
 use trunkline_packet::{Cause, Packet, StackEntry};
+use trunkline_units::prefetch;
 
 mod build;
 mod congestion;
@@ -181,6 +182,22 @@ impl Tables {
         &self.nhlfe[set[self.chooser.choose(node, packet, set.len())] as usize]
     }
 
+    /// Prefetches the entry by which [`Self::switch_to_link`] will switch a packet.
+    #[inline(always)]
+    pub fn fetch(&self, node: u32, packet: &Packet) {
+        if let Some(top) = packet.labels.top() {
+            prefetch::element(&self.nhlfe, self.ilm[node as usize].get(top.label()));
+        }
+    }
+
+    /// Prefetches the entry by which a class enters a path at `node`.
+    #[inline(always)]
+    pub fn fetch_entry(&self, node: u32, fec: u16) {
+        if let Some(&nhlfe) = self.ftn[node as usize].get(usize::from(fec)) {
+            prefetch::element(&self.nhlfe, nhlfe);
+        }
+    }
+
     /// Switches a labelled packet at `node`. `counted`: this node has already counted its TTL
     /// down, when it took an outer label off.
     ///
@@ -188,12 +205,12 @@ impl Tables {
     /// The cause of the packet's end: no entry for the label, or its TTL ran out.
     #[inline(always)]
     pub fn switch(&self, node: u32, packet: &mut Packet, counted: bool) -> Result<NextHop, Cause> {
+        let Some(top) = packet.labels.top() else { return Ok(NextHop::Again(counted, OWN_COLUMN)) };
         if !counted {
-            if let Some((link, row)) = self.switch_to_link(node, packet) {
+            if let Some((link, row)) = self.switch_to_link(node, packet, top) {
                 return Ok(NextHop::Link(link, row));
             }
         }
-        let Some(top) = packet.labels.top() else { return Ok(NextHop::Again(counted, OWN_COLUMN)) };
         let ttl = top.ttl().saturating_sub(u8::from(!counted));
         match self.nhlfe.get(self.ilm[node as usize].get(top.label()) as usize) {
             Some(entry) if ttl > 0 => self.switch_by(entry, packet, top, ttl),
@@ -201,25 +218,34 @@ impl Tables {
         }
     }
 
-    /// The out-link and row of a packet whose top label is only changed or taken off here, and is so.
+    /// The out-link and row of a packet whose label `top` is only changed or taken off here, and is so.
     /// None, and no change, if there is more to it.
     #[inline(always)]
-    pub fn switch_to_link(&self, node: u32, packet: &mut Packet) -> Option<(u32, u16)> {
-        let top = packet.labels.top()?;
+    pub fn switch_to_link(
+        &self,
+        node: u32,
+        packet: &mut Packet,
+        top: StackEntry,
+    ) -> Option<(u32, u16)> {
         let entry = self.nhlfe.get(self.ilm[node as usize].get(top.label()) as usize)?;
-        if top.ttl() <= 1 || !entry.pop || entry.link >= nhlfe::BRIDGED {
+        if top.ttl() <= 1 || !entry.only_switches() {
             return None;
         }
         let ttl = top.ttl() - 1;
-        if entry.pushes == 1 && entry.unmark == 0 {
+        let swaps = entry.pushes != 0;
+        if packet.labels.is_single() {
+            // Whether the label changes or goes is hard to predict: selections, not branches.
+            let new = StackEntry::new(entry.label(0), top.tc() & entry.keep, ttl);
+            packet.labels.set_single(swaps, new);
+            let shows = !swaps && entry.ttl == network::Ttl::Uniform;
+            packet.ttl = if shows { ttl } else { packet.ttl };
+        } else if swaps {
             // The label changes, TC stays, TTL decreases by one (RFC 3443 section 3).
             let tc = top.tc() & entry.keep;
             packet.labels.replace_top(StackEntry::new(entry.label(0), tc, ttl));
-        } else if entry.pushes == 0 && entry.pops_alone {
+        } else {
             packet.labels.pop();
             reveal_ttl(packet, ttl, entry.ttl);
-        } else {
-            return None;
         }
         Some((entry.link, entry.row))
     }

@@ -3,20 +3,27 @@
 //! A hop reads a chain of places, each found through the one before: the link, the head of its wire, the
 //! packet, the route, the next link, the end of its queue. On a network that outgrows the caches each
 //! costs a wait of some 100 ns. The calendar gives events some way ahead, and each event moves every
-//! hint by one stage, so that these waits overlap with the events between. This changes nothing in the
-//! simulation; a wrong hint costs only its fetch.
+//! hint by one stage, so that these waits overlap with the events between. Where links stay in the caches and
+//! many flows do not, each arrival instead fetches for those behind it on its wire: it needs no calendar, and
+//! their next events are a whole round of the links away. This changes nothing in the simulation; a wrong hint
+//! costs only its fetch.
 
+use crate::calendar::Source;
 use crate::hosts::{FlowAgents, Hosts};
 use crate::link::Link;
 use crate::observer::Observer;
 use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
-use trunkline_packet::PacketId;
-use trunkline_units::prefetch;
+use std::ops::RangeInclusive;
+use trunkline_packet::{Packet, PacketId};
+use trunkline_units::{prefetch, Time};
 
 /// Stages of a hint, one entry each.
 const PREFETCH_STAGES: usize = 6;
-/// Networks of more links are fetched ahead.
+/// Of networks of more links all is fetched ahead.
 const MIN_PREFETCHED_LINKS: usize = 2_000;
+/// Of other networks, where there are so many flows, what the next packets of a wire need is. With fewer the
+/// caches have it; with ten times as many as the most, hints cost a quarter more than they save.
+const PREFETCHED_FLOWS: RangeInclusive<usize> = 2_000..=10_000;
 
 /// Known part of an event to come.
 #[derive(Clone, Copy, Debug)]
@@ -37,21 +44,40 @@ enum PrefetchHint {
     Wake(u32),
 }
 
+/// How much is fetched ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PrefetchReach {
+    /// Nothing: hints cost more than they save.
+    Nothing,
+    /// Links stay in the second-level cache, flows and label entries do not: what the next packets of a
+    /// wire need.
+    Wires,
+    /// Links do not: what the events named by the calendar need.
+    Events,
+}
+
 /// Hints in progress, one in each stage.
 #[derive(Debug)]
 pub(crate) struct PrefetchPipeline {
-    /// Whether the network is of a size that makes fetching ahead pay.
-    pub worthwhile: bool,
+    /// The part that is worth fetching, by the size of the network.
+    pub reach: PrefetchReach,
     hints: [PrefetchHint; PREFETCH_STAGES],
     newest: usize,
 }
 
 impl PrefetchPipeline {
-    /// For a network of `links` links.
-    pub fn new(links: usize) -> Self {
-        // Below, links and rings stay in the second-level cache and hints cost more than they save.
+    /// For a network of `links` links and `flows` flows.
+    pub fn new(links: usize, flows: usize) -> Self {
         Self {
-            worthwhile: links > MIN_PREFETCHED_LINKS,
+            reach: if !prefetch::IS_EFFECTIVE {
+                PrefetchReach::Nothing
+            } else if links > MIN_PREFETCHED_LINKS {
+                PrefetchReach::Events
+            } else if PREFETCHED_FLOWS.contains(&flows) {
+                PrefetchReach::Wires
+            } else {
+                PrefetchReach::Nothing
+            },
             hints: [PrefetchHint::Nothing; PREFETCH_STAGES],
             newest: 0,
         }
@@ -87,7 +113,8 @@ impl PrefetchPipeline {
     fn advance<O: Observer>(hosts: &Hosts<O>, age: usize, hint: PrefetchHint) -> PrefetchHint {
         match (age, hint) {
             (1, PrefetchHint::Arrival(link)) => {
-                hosts.plane.ports.links[link as usize].wire.fetch_front()
+                let wire = &hosts.plane.ports.links[link as usize].wire;
+                wire.fetch(wire.head());
             }
             (2, PrefetchHint::Arrival(link)) => {
                 let Some(head) = hosts.plane.ports.links[link as usize].wire.front() else {
@@ -129,13 +156,71 @@ impl PrefetchPipeline {
                 return PrefetchHint::Forward(next);
             }
             (5, PrefetchHint::Forward(link)) => {
-                hosts.plane.ports.links[link as usize].wire.fetch_end()
+                let wire = &hosts.plane.ports.links[link as usize].wire;
+                wire.fetch(wire.tail());
             }
             (5, PrefetchHint::Deliver { flow, reverse }) => Self::fetch_agent(hosts, flow, reverse),
             (1, PrefetchHint::Wake(flow)) => Self::fetch_agent(hosts, flow, true),
             _ => {}
         }
         hint
+    }
+
+    /// At an arrival, fetches what those after it on its wire will need, each by one step: the entry of
+    /// the seventh, the packet of the third, the place of the second in the tables of labels or of flows, and the
+    /// agent of the next.
+    #[inline(always)]
+    pub fn fetch_behind<O: Observer>(hosts: &Hosts<O>, source: Source) {
+        let plane = &hosts.plane;
+        let arrival = source.wrapping_sub(plane.clock.sources.arrivals);
+        let Some(link) = plane.ports.links.get(arrival as usize) else { return };
+        let wire = &link.wire;
+        // Places of the ring behind its last packet have others that are gone, whose hints are wrong.
+        let behind = |place: u32| wire.get(wire.head().wrapping_add(place));
+        wire.fetch(wire.head().wrapping_add(7));
+        wire.fetch(wire.tail().wrapping_add(3));
+        plane.arena.prefetch(behind(3).packet);
+        if let Some(packet) = plane.arena.get(behind(2).packet) {
+            if packet.labels.is_empty() {
+                let flow = packet.flow;
+                prefetch::element(&hosts.flows, flow);
+                prefetch::element(&plane.measured.totals, flow);
+                if !packet.is_reverse() {
+                    prefetch::element(&plane.measured.delays, flow);
+                }
+            } else {
+                plane.tables.mpls.fetch(link.to, packet);
+            }
+        }
+        let next = behind(1);
+        if let Some(packet) = plane.arena.get(next.packet) {
+            if packet.labels.is_empty() {
+                Self::fetch_tcp(hosts, packet, next.at.wrapping_add(link.delay));
+            }
+        }
+    }
+
+    /// Fetches the agent that takes a packet, and the entry by which its answer enters a path.
+    #[inline(always)]
+    fn fetch_tcp<O: Observer>(hosts: &Hosts<O>, packet: &Packet, arrives_at: Time) {
+        let flow = packet.flow;
+        let plan = &hosts.flows[flow as usize];
+        let FlowAgents::Tcp(agent) = plan.agents else { return };
+        let (clock, measured) = (&hosts.plane.clock, &hosts.plane.measured);
+        let mpls = &hosts.plane.tables.mpls;
+        if packet.is_reverse() {
+            if let Some(sender) = hosts.senders.get(agent as usize) {
+                sender.fetch();
+            }
+            clock.calendar.fetch(plan.wakes[0]);
+            mpls.fetch_entry(plan.src, plan.fec);
+        } else {
+            prefetch::element(&hosts.receivers, agent);
+            clock.calendar.fetch(plan.wakes[1]);
+            mpls.fetch_entry(plan.dst, plan.fec_reverse);
+            let delay = arrives_at.wrapping_sub(packet.sent_at);
+            measured.delays[flow as usize].histogram.fetch(&measured.pool, delay);
+        }
     }
 
     #[inline(always)]

@@ -62,16 +62,10 @@ impl<T: Copy + Default> Ring<T> {
         (!self.is_empty()).then(|| self.get(self.head))
     }
 
-    /// Prefetches the oldest entry.
+    /// Prefetches the place of an entry.
     #[inline(always)]
-    pub fn fetch_front(&self) {
-        prefetch::all_lines(self.get(self.head));
-    }
-
-    /// Prefetches the place of the next entry to be pushed.
-    #[inline(always)]
-    pub fn fetch_end(&self) {
-        prefetch::all_lines(self.get(self.tail));
+    pub fn fetch(&self, index: u32) {
+        prefetch::all_lines(self.get(index));
     }
 
     /// Adds an entry.

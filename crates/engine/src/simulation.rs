@@ -7,7 +7,7 @@ use crate::control::ControlPlane;
 use crate::hosts::Hosts;
 use crate::observer::Observer;
 use crate::panic::catch_panic;
-use crate::prefetch::PrefetchPipeline;
+use crate::prefetch::{PrefetchPipeline, PrefetchReach};
 use crate::probe::ProbeSampler;
 use crate::recovery::Recovery;
 use trunkline_units::Time;
@@ -143,8 +143,10 @@ impl<O: Observer> Simulation<O> {
                     return Err(self.interruption_error());
                 }
             }
-            if self.lookahead.worthwhile {
-                self.lookahead.fetch_ahead(&mut self.hosts);
+            match self.lookahead.reach {
+                PrefetchReach::Nothing => {}
+                PrefetchReach::Wires => PrefetchPipeline::fetch_behind(&self.hosts, source),
+                PrefetchReach::Events => self.lookahead.fetch_ahead(&mut self.hosts),
             }
             let Sources { probes, transmitters, arrivals, senders, receivers, .. } =
                 self.hosts.plane.clock.sources;

@@ -62,6 +62,13 @@ impl Arena {
         prefetch::element(&self.packets, id);
     }
 
+    /// The packet in a slot, or the one that was there last; none in a slot that was never used.
+    #[inline(always)]
+    #[must_use]
+    pub fn get(&self, id: PacketId) -> Option<&Packet> {
+        self.packets.get(id as usize)
+    }
+
     /// Packets stored now.
     #[must_use]
     pub fn live(&self) -> usize {

@@ -101,6 +101,20 @@ impl LabelStack {
         (!self.is_empty()).then_some(StackEntry(self.words[0] & !S))
     }
 
+    /// Whether a stack that is not empty has one label.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        self.words[1] & S == 0
+    }
+
+    /// Makes a stack of one label one of another, or empty, without a branch.
+    #[inline(always)]
+    pub fn set_single(&mut self, keeps: bool, entry: StackEntry) {
+        debug_assert!(self.depth() == 1, "there is one label");
+        self.words[0] = if keeps { entry.0 | S } else { 0 };
+    }
+
     /// Puts the first entry on an empty stack.
     #[inline(always)]
     pub fn start(&mut self, entry: StackEntry) {

@@ -3,6 +3,9 @@
 //! On networks that outgrow the caches, waiting for memory is the largest cost of a packet-hop,
 //! and which memory the next events will touch is known some events ahead.
 
+/// Whether this processor is asked at all.
+pub const IS_EFFECTIVE: bool = cfg!(target_arch = "x86_64");
+
 /// Prefetches all of a value; affects only the caches.
 #[inline(always)]
 pub fn all_lines<T>(value: &T) {

@@ -20,25 +20,30 @@ impl ClassfulPort {
         self.plain
     }
 
-    /// Offers a packet to its class. True if it was let in: it is in service if nothing was, else it waits.
+    /// Offers a packet to its class while the port rests. True if it is let in: it is in service.
     #[inline(always)]
-    pub fn offer_plain(
+    pub fn pass_plain(&mut self, packet: PacketId, size: SizeAndMarks, class: u16) -> bool {
+        let entry = &mut self.classes[usize::from(class)];
+        let passes = entry.pass_plain(size.bytes());
+        if passes {
+            self.in_service = Some(InService { packet, size, class, on_wire: true });
+        } else {
+            entry.counters.refuse(size.bytes());
+        }
+        passes
+    }
+
+    /// Offers a packet to its class behind the one in service. True if it is let in: it waits.
+    #[inline(always)]
+    pub fn join_plain(
         &mut self,
         now: Time,
         packet: PacketId,
         size: SizeAndMarks,
         class: u16,
+        service: InService,
     ) -> bool {
         let entry = &mut self.classes[usize::from(class)];
-        let Some(service) = &self.in_service else {
-            let passes = entry.pass_plain(size.bytes());
-            if passes {
-                self.in_service = Some(InService { packet, size, class, on_wire: true });
-            } else {
-                entry.counters.refuse(size.bytes());
-            }
-            return passes;
-        };
         let in_service = if service.class == class { service.size.bytes() } else { 0 };
         let waiting = WaitingPacket { joined_at: now, packet, size };
         let Some(was_empty) = entry.join_plain(waiting, in_service) else { return false };

@@ -28,16 +28,17 @@ impl Link {
     /// which needs an event.
     #[inline(always)]
     pub fn catch_up(&mut self, now: Time, untimed_before: Time, ends: &mut u64) -> Option<Time> {
+        if self.free_at > now {
+            return None;
+        }
         let Port::Classful(port) = &mut self.port else { return None };
         // The kind lies in a line that is read anyway.
         if self.kind != PortKind::PlainClasses && !port.is_plain() {
             return self.catch_up_with_aqm(now, untimed_before, ends);
         }
         if !port.holds_any() {
-            if self.free_at <= now {
-                port.in_service = None;
-                self.free_at = NEVER;
-            }
+            port.in_service = None;
+            self.free_at = NEVER;
             return None;
         }
         self.catch_up_plain(now, untimed_before, ends)

@@ -90,6 +90,15 @@ impl NhlfeRow {
         }
     }
 
+    /// Whether it changes a label, or takes it off, and no more, and leads to a link.
+    // A label that goes and one that changes depend on different fields. Which of both comes is hard to predict,
+    // so there is no branch.
+    #[inline(always)]
+    pub(super) fn only_switches(&self) -> bool {
+        let pops_alone = (self.pushes == 0) & self.pops_alone;
+        self.pop & (self.link < BRIDGED) & (self.pushes <= 1) & ((self.unmark == 0) | pops_alone)
+    }
+
     /// A label that it puts on, the one nearest the bottom first.
     #[inline(always)]
     pub(super) fn label(&self, place: usize) -> u32 {

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use trunkline_agent::tcp::Variant;
-use trunkline_engine::network::{Agent, Measure, Queue};
+use trunkline_engine::network::{Agent, Measure, Queue, Ttl};
 use trunkline_packet::Packet;
 use trunkline_port::aqm::{AqmConfig, RedConfig, Spacing, Unit};
 
@@ -95,6 +95,54 @@ fn flows_elsewhere_change_no_draw_of_the_others() {
     assert!(alone.len() > 50_000, "{}", alone.len());
     for (one, other) in alone.iter().zip(&together) {
         assert_eq!(format!("{one:?}"), format!("{other:?}"));
+    }
+}
+
+/// Memory is fetched ahead where a network has some thousand flows. With two thousand more, which send after
+/// the end of the run, ports, paths, losses and flows are those of a run without them: labels, classes, losses,
+/// TCP and datagrams included.
+#[test]
+fn two_thousand_silent_flows_change_nothing() {
+    let run = |silent: usize| {
+        let mut lab = Lab::chain(&["a", "b", "c", "d"], 10 * MBIT, 5 * MS);
+        for link in 0..lab.network.links.len() as u32 {
+            let mut port = drr(&[1500, 3000], &queue(20, false));
+            port.classifier.rows = vec![(0..72).map(|column| [column % 2, 0]).collect()];
+            lab.feed(link, port);
+        }
+        let route = &["a", "b", "c", "d"];
+        for number in 0..8 {
+            let agent = match number % 4 {
+                0 => poisson(2 * MBIT, sizes(&[700])),
+                _ => Agent::Tcp(tcp(Variant::NewReno)),
+            };
+            let flow = lab.flow(&format!("flow{number}"), "a", "d", agent);
+            lab.network.flows[flow].dscp = number % 2 * 9;
+            if number >= 4 {
+                let (removal, ttl) = (Removal::Penultimate, Ttl::Uniform);
+                let first_label = 100 + 10 * u32::from(number);
+                lab.carry(flow, &Tunnel { route, first_label, removal, ttl });
+            }
+        }
+        for number in 0..silent {
+            let flow = lab.flow(&format!("silent{number}"), "a", "d", cbr(MBIT, 700));
+            lab.network.flows[flow].start_ns = 60 * SECOND;
+        }
+        lab.lasting(SECOND, 6 * SECOND);
+        lab.run(11)
+    };
+    let (few, many) = (run(0), run(2_000));
+    let of_places = |run: &Outcome| {
+        let places = ["ports", "paths", "drops", "summary"];
+        let all = run.bits(&[]).into_iter();
+        all.filter(|(table, ..)| places.contains(table)).collect::<Vec<_>>()
+    };
+    assert!(of_places(&few) == of_places(&many));
+    assert!(few.summary("packets_dropped") > 100.0, "{}", few.summary("packets_dropped"));
+    for flow in 0..8 {
+        for column in ["packets_delivered", "goodput_bytes", "acks_sent", "retransmissions"] {
+            assert_eq!(few.flow(flow, column), many.flow(flow, column), "{flow}, {column}");
+        }
     }
 }
 
