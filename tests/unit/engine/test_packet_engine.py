@@ -106,6 +106,24 @@ def test_packets_of_the_summary_add_up() -> None:
     assert before + int(total["packets_sent"] or 0) == gone + after
 
 
+@pytest.mark.parametrize("warm_up", [1, 20])
+def test_counts_of_the_warm_up_and_of_the_rest_add_up(warm_up: int) -> None:
+    """Events and hops of all 41 s are those of the warm-up, as a run alone, and those behind it."""
+
+    def count(duration: int, before: int) -> list[int]:
+        times = f"duration: {duration} s, warm_up: {before} s"
+        total = run(OVERLOAD.replace("duration: 41 s, warm_up: 1 s", times), seeds=[1])[0].summary
+        return [int(total[column] or 0) for column in ("events", "packet_hops")]
+
+    parts = zip(count(41, warm_up), count(warm_up, 0), strict=True)
+    assert [sum(each) for each in parts] == pytest.approx(count(41, 0), abs=1)
+
+
+def test_the_peak_of_packets_is_a_full_queue_with_its_transmission_and_the_links() -> None:
+    """10 wait, one is sent; one comes each 6.4 ms over 1.08 ms, and one leaves over 2 ms."""
+    assert run(OVERLOAD, seeds=[1])[0].summary["packets_peak"] in (11 + 1, 11 + 2)
+
+
 def test_waits_whose_sum_does_not_fit_64_bits_have_their_mean() -> None:
     """8000 packets come at steps of 0.1 ms and take 1000 s each: the sum is 3.2e19 ns."""
     ports = run(
