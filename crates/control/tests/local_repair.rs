@@ -256,6 +256,22 @@ fn rfc4090_s3_2_a_tunnel_to_the_next_but_one_node_protects_against_the_failure_o
     assert_eq!(network.rsvp.states(), 9);
 }
 
+/// Link 1-2 has failed and node 2 is the merge point. It hears nothing more from node 3, and its reservation ends
+/// a lifetime later: the ResvTear (RFC 2205 section 3.1.6) goes back over the tunnel, 2 - 4 - 1, and from
+/// node 1 on to the head.
+#[test]
+fn rfc4090_s7_1_a_merge_point_tears_a_reservation_over_the_tunnel() {
+    let mut network = network(vec![protected(false, false), bypass([6, 8], &[2])]);
+    network.run(500 * MS);
+    network.change(2, true);
+    network.run(1_000 * MS);
+    network.wires.dead[5] = true;
+    network.run(20_000 * MS);
+    let tears = network.wires.sent.iter().filter(|message| message.2 == "resv-tear");
+    let links: Vec<u32> = tears.map(|message| message.1).collect();
+    assert_eq!(links, [9, 7, 1]);
+}
+
 /// Each node but the tail has a detour: around node 1 over 4 to 3, around node 2 over 4 to 3, and
 /// around link 2-3 over 4 to 3. The DETOUR object names who repairs and what is avoided.
 #[test]
@@ -279,6 +295,23 @@ fn rfc4090_s6_3_each_node_has_a_detour_and_the_head_knows_that_it_is_protected()
     }
     // They share what the path has reserved, and reserve nothing themselves.
     assert_eq!((network.rsvp.reserved(10), network.rsvp.reserved(2)), (0, 1_000_000));
+}
+
+/// From node 1 the cheapest way around link 1-2 is 1 - 4 - 2, which meets node 2; around the node it is the
+/// dear 1 - 5 - 3. Where nodes are to be protected (section 4.1, "node protection desired") the detour takes
+/// the second, and the first where they are not.
+#[test]
+fn rfc4090_s6_3_a_detour_around_the_node_takes_another_route_than_that_around_the_link() {
+    let ends = [(0, 1, 1), (1, 2, 1), (2, 3, 1), (1, 4, 1), (4, 2, 1), (1, 5, 5), (5, 3, 5)];
+    for node in [false, true] {
+        let lines = both(ends);
+        let rsvp_config = config(lines.len(), vec![protected(true, node)]);
+        let mut network = Network::new(6, lines, rsvp_config);
+        network.run(500 * MS);
+        // Addresses end in the node's number + 1: node 1 avoids node 2.
+        let begun_at_1 = |link| network.detours_on(link).iter().any(|pair| pair[..] == [2, 3]);
+        assert_eq!([6, 8, 10, 12].map(begun_at_1), [!node, !node, node, node], "{node}");
+    }
 }
 
 /// Node 1 swaps the path's label for that of its detour, with none below; the path lives on it for

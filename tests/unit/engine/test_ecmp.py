@@ -166,3 +166,25 @@ def test_the_kernel_refuses_with_a_reason() -> None:
 
     with pytest.raises(UnsupportedError, match="hashes with a seed"):
         plan(compile(tl.load(THREE)).to_json())
+
+
+# Two equal ways from a sender, whose links out are the narrow ones.
+NARROW = """\
+trunkline: 1
+nodes: [S, A, B, T]
+defaults: {link: {rate: 100 Mbit/s, delay: 5 ms}, queue: {limit: 1000 packets}}
+links: {S-A: {rate: 10 Mbit/s}, S-B: {rate: 10 Mbit/s}, A-T: {}, B-T: {}}
+flows: {f: {agent: tcp, from: S, to: T, preset: linux, variant: sack, window: 400 packets}}
+"""
+
+
+@pytest.mark.parametrize("routing", ["", "routing: {ecmp: flow}\n"])
+def test_tcp_small_queue_check_holds_behind_a_choice_of_links(routing: str) -> None:
+    """Linux's `tcp_small_queue_check`: two segments wait in the host, whichever link is chosen.
+
+    A millisecond of 10 Mbit/s is less than two segments, which are the minimum. Without the check
+    the window of 400 packets, less those under way, would wait.
+    """
+    ports = tl.run(tl.load(NARROW + routing + "run: {duration: 2 s}\n")).ports
+    queues = [row["queue_max_packets"] for row in ports.rows() if row["link"] in ("S->A", "S->B")]
+    assert sorted(queues) == [0, 2]

@@ -124,6 +124,24 @@ def test_the_peak_of_packets_is_a_full_queue_with_its_transmission_and_the_links
     assert run(OVERLOAD, seeds=[1])[0].summary["packets_peak"] in (11 + 1, 11 + 2)
 
 
+def test_probes_of_a_linux_sender_show_its_round_trip_and_timeout() -> None:
+    """One segment at a time: 20 ms, 1500 B in 0.12 ms and an ACK of 40 B in 3.2 us: 20,123 us.
+
+    RTO is that and the least deviation of 1 s (`rto.min`), in whole ticks of 4 ms (`HZ` 250).
+    """
+    text = """
+        trunkline: 1
+        nodes: [A, B]
+        links: {A-B: {rate: 100 Mbit/s, delay: 10 ms}}
+        flows: {f: {agent: tcp, from: A, to: B, stack: linux, variant: sack, window: 1 packets}}
+        probes: [{flow: f, measure: [rtt, srtt, rto, inflight], every: 500 ms}]
+        run: {duration: 1 s}
+    """
+    rows = run(text, seeds=[1])[0].series.rows()
+    last = {row["measure"]: row["value"] for row in rows if row["time_s"] == 1.0}
+    assert last == {"rtt": 0.020123, "srtt": 0.020123, "rto": 1.024, "inflight": 1.0}
+
+
 def test_waits_whose_sum_does_not_fit_64_bits_have_their_mean() -> None:
     """8000 packets come at steps of 0.1 ms and take 1000 s each: the sum is 3.2e19 ns."""
     ports = run(

@@ -171,3 +171,28 @@ impl SendPace {
         self.pacer.set(steered.rate);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::tests::plain;
+    use crate::tcp::congestion::{BbrConfig, CongestionConfig, Growth};
+
+    /// Linux's `bbr_init_pacing_rate_from_rtt` counts whole microseconds of the handshake's round trip: ten
+    /// segments of 1460 B in it at the gain of start-up, 2 / ln 2, less 1 %.
+    #[test]
+    fn bbr_init_pacing_rate_from_rtt_is_that_of_the_handshake() {
+        let congestion = CongestionConfig::Bbr(BbrConfig {});
+        let config = TcpConfig { pacing: true, congestion, ..plain() };
+        for (rtt_ns, rtt_us) in [(12_345_678, 12_345.0), (1_999, 1.0)] {
+            let mut pace = SendPace::new(&config).expect("it has a pace");
+            let growth = Growth::Segments;
+            let window = Window { cwnd: 10.0, ssthresh: 1e9, cap: 10_000, credit: 0, growth };
+            pace.establish(rtt_ns);
+            pace.start(&mut Control::new(&config), &window, 0);
+            let expected = 14_600.0 / rtt_us * 1e6 * 2.0 / std::f64::consts::LN_2 * 0.99;
+            let rate = pace.pacer.rate() as f64;
+            assert!((rate / expected - 1.0).abs() < 2e-3, "{rate} for {expected}");
+        }
+    }
+}

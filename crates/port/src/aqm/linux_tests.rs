@@ -65,6 +65,11 @@ mod tc_red {
             (cell_log, shifts[0], shifts[100], shifts[254], shifts[255]),
             (11, 0, 7, 18, 31)
         );
+        // A bit a second: 862,074e6 us / 2^31 = 401.4 is the last that fits (`clog < 32`); of packets
+        // twice as large 802.9 is too long, and there is no table.
+        let slow = |avpkt_bytes| TcRed { avpkt_bytes, bandwidth_bit_s: 1, ..de() };
+        assert_eq!(ageing_table(&slow(1000), 2, LinuxRedVariant::Plog).unwrap().0, 31);
+        assert!(ageing_table(&slow(2000), 2, LinuxRedVariant::Plog).is_none());
         // In ticks of 64 ns the table is 15.625 times longer: 2^15, 2^4 = 16 times the cell.
         assert_eq!(ageing_table(&de(), 2, LinuxRedVariant::MaxP).unwrap().0, 15);
     }

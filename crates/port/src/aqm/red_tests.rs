@@ -75,6 +75,27 @@ mod ns2 {
         }
     }
 
+    /// ns-2.35, `REDQueue::enque`: drops need `qlen > 1`, above the upper threshold too. The average of 400
+    /// and one or two packets at a weight of 1/2 is 100.5 or 101, above 80. RED of 1993 has no such rule.
+    #[test]
+    fn red_drops_nothing_that_finds_fewer_than_two_packets() {
+        let refused = Verdict::Refuse(Cause::Forced);
+        for (spacing, packets, expected) in [
+            (Spacing::Ns2, 0, Verdict::Pass),
+            (Spacing::Ns2, 1, Verdict::Pass),
+            (Spacing::Ns2, 2, refused),
+            (Spacing::Uniform, 0, refused),
+        ] {
+            let red = RedConfig { w_q: 0.5, ..config(spacing) };
+            let mut red = Red::new(&red, 8_000_000).unwrap();
+            let mut random = RandomStream::new(1, "test", "red");
+            red.on_arrival(&arrival(0, 400), &mut random);
+            let found = red.on_arrival(&arrival(0, packets), &mut random);
+            assert_eq!(found, expected, "{spacing:?} {packets}");
+            assert!(red.average() > Some(80.0));
+        }
+    }
+
     /// Idle from 4 ms, next arrival at 9.5 ms, 1 ms a packet: m = 5, so avg = 10 * 0.5^6.
     #[test]
     fn red_idle_time_counts_from_the_end_of_the_last_transmission() {

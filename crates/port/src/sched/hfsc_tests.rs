@@ -65,6 +65,28 @@ mod stoica2000 {
         close(&rates(&shares, &trace, 1.0, 3.0), &[5.0, 5.0]);
     }
 
+    /// The same of a class with children: the agency 0 is silent from 1 to 3 s, while agency 1 has the line, and
+    /// both have a half before and after (Linux's `init_vf` and `update_vf`, which count active children).
+    #[test]
+    fn s2_an_agency_that_was_silent_has_its_share_again_and_no_more() {
+        let shares = [
+            shares_of(5_000_000, None),
+            shares_of(5_000_000, None),
+            shares_of(1_000_000, Some(0)),
+            shares_of(1_000_000, Some(0)),
+            shares_of(1_000_000, Some(1)),
+        ];
+        // 1000 B take 0.8 ms: two leaves with 312 packets each fill a half of the first second.
+        let mut trace = backlog(&[2, 3], 312);
+        trace.extend(backlog(&[4], 10_000));
+        let again = backlog(&[2, 3], 2_000);
+        trace.extend(again.iter().map(|packet| Arrival { at: 3_000_000_000, ..*packet }));
+        trace.sort_by_key(|packet| packet.at);
+        close(&rates(&shares, &trace, 0.0, 0.99), &[0.0, 0.0, 2.5, 2.5, 5.0]);
+        close(&rates(&shares, &trace, 1.01, 3.0), &[0.0, 0.0, 0.0, 0.0, 10.0]);
+        close(&rates(&shares, &trace, 3.01, 4.5), &[0.0, 0.0, 2.5, 2.5, 5.0]);
+    }
+
     /// Linux's `update_vf`: a class that its upper limit held back takes up the virtual time of the
     /// others, and does not catch up. Class 0 has 1 Mbit/s at most for a second; from then on both
     /// have a half, where without that class 0 would have the line until it has had 4.5 Mbit.

@@ -200,6 +200,31 @@ fn bbr_update_min_rtt_probes_after_ten_seconds_for_200_ms_and_a_round() {
     assert_eq!((bbr.mode, bbr.min_rtt_tick, cwnd.cwnd), (BbrMode::Startup, 2_701, 100.0));
 }
 
+/// `bbr_cwnd_event`, `CA_EVENT_TX_START` of a connection that the application had limited: a probe of the
+/// round trip ends if its time is over, without a round (`bbr_check_probe_rtt_done`), and not before;
+/// a bandwidth probe leaves with a pace of gain 1, which before a full pipe never falls.
+#[test]
+fn bbr_cwnd_event_ends_a_probe_of_the_round_trip_that_is_over() {
+    for (probe_end, tick, ends) in
+        [(None, 2_701, false), (Some(2_700), 2_700, false), (Some(2_700), 2_701, true)]
+    {
+        let mut bbr = make();
+        let mut cwnd = window(4.0);
+        (bbr.mode, bbr.probe_end, bbr.prior_cwnd) = (BbrMode::ProbeTrip, probe_end, 100);
+        bbr.on_restart(&mut cwnd, tick * 4_000_000);
+        let expected = if ends { (BbrMode::Startup, 100.0) } else { (BbrMode::ProbeTrip, 4.0) };
+        assert_eq!((bbr.mode, cwnd.cwnd), expected, "{probe_end:?} {tick}");
+        assert_eq!(bbr.min_rtt_tick == tick, ends);
+        assert!(bbr.idle_restart);
+    }
+    for (rate, expected) in [(0, 1_448_000.0 * 0.99), (9_000_000, 9_000_000.0)] {
+        let mut bbr = make();
+        (bbr.mode, bbr.rate) = (BbrMode::ProbeRate, rate);
+        let rate = bbr.on_restart(&mut window(4.0), 0);
+        assert!(is_near(rate, expected), "{rate}");
+    }
+}
+
 /// `bbr_check_drain`: at its end start-up drains until what is in the network fits the product.
 #[test]
 fn bbr_check_drain_until_the_product_is_in_the_network() {
