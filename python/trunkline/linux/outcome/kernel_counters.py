@@ -12,6 +12,7 @@ from typing import Any
 from trunkline.linux.plan.addresses import VethEnd, name_namespace
 from trunkline.linux.plan.compiled_plan import CompiledPlan
 from trunkline.linux.plan.leaf_qdisc import LeafQdisc
+from trunkline.linux.plan.port_qdiscs import WIRE_HANDLE
 from trunkline.linux.plan.recovery import LOSS_CHAINS
 
 Snapshot = Mapping[str, Any]
@@ -177,6 +178,17 @@ def count_policed(
             yield link, node, None, "policed", max(0, _count_between(first, last, count_drops))
 
 
+def count_corrupted(
+    compiled: CompiledPlan, first: Snapshot | None, last: Snapshot
+) -> Iterator[LossCount]:
+    """Count the packets that links lost at random."""
+    for link, link_config in enumerate(compiled.network["links"]):
+        if link_config["loss"]:
+            count_drops = partial(_count_wire_drops, compiled.wiring.receiving_ends[link])
+            node = compiled.wiring.sending_ends[link].node
+            yield link, node, None, "corrupted", _count_between(first, last, count_drops)
+
+
 def count_failure_losses(
     compiled: CompiledPlan, first: Snapshot | None, last: Snapshot
 ) -> Iterator[LossCount]:
@@ -251,6 +263,14 @@ def _count_trapped(side: VethEnd, chain: int, snapshot: Snapshot) -> int:
     ]
     return sum(
         int(each.get("stats", {}).get("packets", 0)) for each in _list_actions(chain_filters)
+    )
+
+
+def _count_wire_drops(side: VethEnd, snapshot: Snapshot) -> int:
+    return sum(
+        int(each["drops"])
+        for each in snapshot["nodes"][name_namespace(side.node)]["qdiscs"]
+        if each.get("dev") == side.wire and each.get("handle") == WIRE_HANDLE
     )
 
 

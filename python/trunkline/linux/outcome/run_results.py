@@ -17,6 +17,7 @@ from trunkline.linux.outcome.kernel_counters import (
     LossCount,
     QueueCounts,
     Snapshot,
+    count_corrupted,
     count_cut_packets,
     count_failure_losses,
     count_policed,
@@ -88,6 +89,7 @@ def read_results(compiled: CompiledPlan, folder: Path, provenance: Provenance) -
     elsewhere = [
         *count_policed(compiled, first, last),
         *count_refused(compiled, first, last),
+        *count_corrupted(compiled, first, last),
         *count_cut_packets(compiled, folder, warmup),
         *count_failure_losses(compiled, first, last),
     ]

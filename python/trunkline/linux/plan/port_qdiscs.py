@@ -29,6 +29,7 @@ ROOT_HANDLE: Final = (
 )
 ETHERNET_BYTES: Final = 14  # Link-layer bytes that the kernel counts at a veth device [B].
 UNLIMITED_PACKETS: Final = 1_000_000
+WIRE_HANDLE: Final = "1:"  # Handle of a wire's netem, at its device.
 _BASE_QUANTUM: Final = 1500
 _LINK_QUANTUM: Final = 60_000
 _MIN_ROUTER_BURST: Final = 1600
@@ -124,8 +125,8 @@ def add_wire(script: CommandScript, receiving_end: VethEnd, link: Link) -> None:
     script.add_command(
         receiving_end.node,
         "tc",
-        f"qdisc add dev {receiving_end.wire} root handle 1: netem limit {UNLIMITED_PACKETS} "
-        f"delay {_format_microseconds(link['delay_ns'])}{loss} rate "
+        f"qdisc add dev {receiving_end.wire} root handle {WIRE_HANDLE} netem limit "
+        f"{UNLIMITED_PACKETS} delay {_format_microseconds(link['delay_ns'])}{loss} rate "
         f"{link['rate_bit_s']}bit {overhead}",
         about,
         is_wire=True,
