@@ -17,6 +17,7 @@ from trunkline import te
 from trunkline.engine import simulate
 from trunkline.network import compile
 from trunkline.results import Results
+from trunkline.scenario.resolved.class_types import list_te_classes
 from trunkline.scenario.resolved.placement import build_topology
 from trunkline.te.admission import Reservation, Reservations
 from trunkline.trace import write_capture
@@ -180,3 +181,35 @@ def test_RFC_4124_s6_1_tshark_reads_the_class_type_of_every_path_but_those_of_0(
     first, *others = sorted(sessions)
     assert (types[first], [types[each] for each in others]) == ("", ["1", "2"])
     assert all(kind == "" for message, _, kind, _ in rows if message == resv)
+
+
+TE_CLASSES = """
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 10 Mbit/s}}
+te: {TE}
+paths: {p: {route: [A, B], bandwidth: 1 Mbit/s, setup: 5, hold: 3, TYPE}}
+trunks: {t: {path: p, flows: f}}
+flows: {f: {agent: udp, from: A, to: B, rate: 1 Mbit/s}}
+signalling: {kind: rsvp-te}
+run: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "class_type", "used"),
+    [
+        ("{}", "", []),
+        ("{model: mam, constraints: {CT0: 1.0}}", "", [(0, 3), (0, 5)]),
+        ("{model: rdm, constraints: {CT0: 1.0, CT1: 0.5}}", "", [(0, 3), (0, 5)]),
+        ("{model: rdm, constraints: {CT0: 1.0, CT1: 0.5}}", "class_type: CT1", [(1, 3), (1, 5)]),
+    ],
+)
+def test_rfc4124_s4_2_te_classes_are_those_of_paths_where_a_model_bounds_them(
+    model: str, class_type: str, used: list[tuple[int, int]]
+) -> None:
+    """A class type with a priority that some path sets up or holds with."""
+    text = TE_CLASSES.replace("{TE}", model).replace(
+        ", TYPE", f", {class_type}" if class_type else ""
+    )
+    assert list_te_classes(tl.loads(text).resolve()) == used

@@ -1,6 +1,7 @@
 """Failures and protections, from the language to the network."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -201,6 +202,30 @@ def test_rfc4090_s6_a_bypass_goes_round_links_from_that_behind_the_node_that_rep
     names = [each["name"] for each in data["links"]]
     sessions = data["signalling"]["rsvp"]["sessions"]
     assert [[names[each] for each in session["around"]] for session in sessions] == [[], bypassed]
+
+
+@pytest.mark.parametrize(("links", "more"), [(2, 0), (3, 0), (4, 1), (6, 3)])
+def test_of_places_without_a_backup_the_first_three_are_named(links: int, more: int) -> None:
+    nodes = [f"N{each}" for each in range(links + 1)]
+    pairs = [f"{a}-{b}" for a, b in pairwise(nodes)]
+    loaded = scenario.load(f"""
+trunkline: 1
+nodes: [{", ".join(nodes)}]
+defaults: {{link: {{rate: 10 Mbit/s}}}}
+links: {{{", ".join(f"{pair}: {{}}" for pair in pairs)}}}
+paths: {{p: {{route: [{", ".join(nodes)}]}}}}
+flows: {{f: {{agent: udp, from: {nodes[0]}, to: {nodes[-1]}, rate: 1 Mbit/s}}}}
+trunks: {{t: {{path: p, flows: f}}}}
+protections: {{x: {{path: p, kind: facility-bypass, backup: auto}}}}
+run: {{duration: 1 s}}
+""")
+    (warning,) = [str(each) for each in loaded.warnings if "without a backup" in str(each)]
+    assert f"{links} places of paths" in warning
+    assert [f"{a}->{b}" in warning or f"{a}-{b}" in warning for a, b in pairwise(nodes)] == [
+        each < 3 for each in range(links)
+    ]
+    assert (f"; and {more} more" in warning) == bool(more)
+    assert ("more" in warning) == bool(more)
 
 
 def test_a_path_that_has_room_is_protected_where_a_larger_one_has_none() -> None:
