@@ -437,18 +437,19 @@ def _hash_files(folder: str) -> bytes:
 
 
 def _choose_tests(reaches: list[_Reach], mutant: PythonMutant) -> list[_Reach]:
-    """Tests that run the line of a mutant; what a module does at import all run that use it.
+    """Tests that run the line of a mutant.
 
-    A module of classes without functions of their own runs no line later: all tests may use it.
+    What a module or a class does at import all may depend on, those first that run others of its
+    lines.
     """
     none: frozenset[int] = frozenset()
-    chosen = [
+    if mutant.runs_at_import:
+        return sorted(reaches, key=lambda reach: mutant.path not in reach.lines)
+    return [
         reach
         for reach in reaches
         if not reach.lines.get(mutant.path, none).isdisjoint(mutant.lines)
-        or (mutant.runs_at_import and mutant.path in reach.lines)
     ]
-    return reaches if mutant.runs_at_import and not chosen else chosen
 
 
 def _find_failed(server: PytestServer, reaches: list[_Reach]) -> list[str]:
