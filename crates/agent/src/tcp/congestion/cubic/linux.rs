@@ -211,6 +211,11 @@ mod tcp_cubic {
             assert_eq!(cube_root(root * root * root), root);
             assert_eq!(cube_root(root * root * root + 1), root);
         }
+        // Near 2^63 a float has steps of 1024, and its root may be too large or too small.
+        for root in 2_096_900u64..2_097_152 {
+            assert_eq!(cube_root(root.pow(3)), root);
+            assert_eq!(cube_root(root.pow(3) - 1), root - 1);
+        }
     }
 }
 
