@@ -38,7 +38,7 @@ BOUNDS = [
     ("DRR", r"≤ (\d+) B", "tests/evidence/test_drr.py", r"<= (\d+)$", 1),
     ("HFSC", r"± (0\.\d+) of", HFSC, r"- expected\)\.abs\(\) < (0\.\d+)", 1),
     ("RED with", r"± (\d+) %", NS2, r"assert_like\(&theirs, (0\.\d+)\)", 0.01),
-    ("RIO-C", r"within (\d+) standard", "tests/evidence/test_diffserv.py", r"> (\d+) \* error", 1),
+    ("RIO-C", r"within (\d+) standard", "tests/evidence/test_diffserv.py", r"= (\d+) \* error", 1),
     ("Tahoe", r"< (\d+) ns", SENDER, r"abs_diff\(theirs\.0\) < (\d+),", 1),
     ("Tahoe", r"< (0\.\d+) segment", SENDER, r"- cwnd\)\.abs\(\) < (0\.\d+),", 1),
     ("SACK", r"± (0\.\d+) %", SENDER, r"ratio - 1\.0\)\.abs\(\) < (0\.\d+),", 0.01),
