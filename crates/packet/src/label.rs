@@ -112,7 +112,8 @@ impl LabelStack {
     #[inline(always)]
     pub fn set_single(&mut self, keeps: bool, entry: StackEntry) {
         debug_assert!(self.depth() == 1, "there is one label");
-        self.words[0] = if keeps { entry.0 | S } else { 0 };
+        // A product: compilers make a selection a branch here.
+        self.words[0] = (entry.0 | S) * u32::from(keeps);
     }
 
     /// Puts the first entry on an empty stack.
@@ -187,6 +188,21 @@ mod rfc3032 {
         assert_eq!(stack.top().map(StackEntry::label), Some(18));
         while stack.pop().is_some() {}
         assert!(stack.is_empty());
+    }
+
+    #[test]
+    fn s2_1_the_only_label_is_replaced_or_taken_off() {
+        let (old, new) = (StackEntry::new(16, 5, 64), StackEntry::new(MAX_LABEL, 7, 255));
+        for keeps in [true, false] {
+            let mut stack = LabelStack::EMPTY;
+            stack.start(old);
+            assert!(stack.is_single());
+            stack.set_single(keeps, new);
+            assert_eq!((stack.top(), stack.depth()), (keeps.then_some(new), u8::from(keeps)));
+        }
+        let mut stack = LabelStack::EMPTY;
+        assert!(stack.push(old) && stack.push(new));
+        assert!(!stack.is_single());
     }
 
     /// Every depth, pushed and popped: with labels, TCs and TTLs of all ones no field reaches into the bits
