@@ -233,6 +233,32 @@ fn linux_a_delayed_acknowledgement_goes_at_a_tick() {
     assert_eq!(receiver.timer(), 52 * MS);
 }
 
+/// `__tcp_ack_snd_check`: above a gap three are acknowledged at once, and the fourth waits for a twentieth
+/// of the round trip that the handshake timed, 200 us of 4 ms, and the timer's slack of 100 us. A
+/// handshake that timed none leaves 1 ms.
+#[test]
+fn linux_acknowledgements_are_held_for_a_twentieth_of_the_handshakes_round_trip() {
+    let open = TcpConfig {
+        delayed_ack: Some(DelayedAck { timeout_ns: 40 * MS, every: 2, quick: 0 }),
+        window_packets: 3000,
+        ..linux(Variant::Sack)
+    };
+    for (round_trip, held_ns) in [(Some(4 * MS), 300_000), (None, 1_100_000)] {
+        let mut receiver = Receiver::new(&open);
+        receiver.establish(round_trip);
+        let mut answer = |seq| {
+            let at_once = receiver.on_segment(seq, false, 10 * MS, false, false, 10 * MS);
+            if at_once {
+                receiver.ack(10 * MS);
+            }
+            at_once
+        };
+        assert!((0..16).all(&mut answer));
+        assert_eq!([17, 18, 19, 20].map(answer), [true, true, true, false]);
+        assert_eq!(receiver.timer(), 10 * MS + held_ns);
+    }
+}
+
 /// The 17th would wait, but ends a write of the sender: all is read, and answered.
 #[test]
 fn linux_the_end_of_a_write_is_acknowledged_at_once() {
