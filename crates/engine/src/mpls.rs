@@ -182,20 +182,10 @@ impl Tables {
         &self.nhlfe[set[self.chooser.choose(node, packet, set.len())] as usize]
     }
 
-    /// Prefetches the entry by which [`Self::switch_to_link`] will switch a packet.
+    /// Prefetches the entry by which [`Self::switch_to_link`] will switch a packet with this top label.
     #[inline(always)]
-    pub fn fetch(&self, node: u32, packet: &Packet) {
-        if let Some(top) = packet.labels.top() {
-            prefetch::element(&self.nhlfe, self.ilm[node as usize].get(top.label()));
-        }
-    }
-
-    /// Prefetches the entry by which a class enters a path at `node`.
-    #[inline(always)]
-    pub fn fetch_entry(&self, node: u32, fec: u16) {
-        if let Some(&nhlfe) = self.ftn[node as usize].get(usize::from(fec)) {
-            prefetch::element(&self.nhlfe, nhlfe);
-        }
+    pub fn fetch(&self, node: u32, label: u32) {
+        prefetch::element(&self.nhlfe, self.ilm[node as usize].get(label));
     }
 
     /// Switches a labelled packet at `node`. `counted`: this node has already counted its TTL

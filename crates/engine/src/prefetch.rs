@@ -8,14 +8,13 @@
 //! their next events are a whole round of the links away. This changes nothing in the simulation; a wrong hint
 //! costs only its fetch.
 
-use crate::calendar::Source;
 use crate::hosts::{FlowAgents, Hosts};
 use crate::link::Link;
 use crate::observer::Observer;
 use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
 use std::ops::RangeInclusive;
-use trunkline_packet::{Packet, PacketId};
-use trunkline_units::{prefetch, Time};
+use trunkline_packet::PacketId;
+use trunkline_units::prefetch;
 
 /// Stages of a hint, one entry each.
 const PREFETCH_STAGES: usize = 6;
@@ -166,60 +165,24 @@ impl PrefetchPipeline {
         hint
     }
 
-    /// At an arrival, fetches what those after it on its wire will need, each by one step: the entry of
-    /// the seventh, the packet of the third, the place of the second in the tables of labels or of flows, and the
-    /// agent of the next.
+    /// At an arrival by `link`, fetches the place of the packet behind it on its wire in the tables of labels or
+    /// of flows. That packet was fetched at the arrival before.
     #[inline(always)]
-    pub fn fetch_behind<O: Observer>(hosts: &Hosts<O>, source: Source) {
+    pub fn fetch_behind<O: Observer>(hosts: &Hosts<O>, link: usize) {
         let plane = &hosts.plane;
-        let arrival = source.wrapping_sub(plane.clock.sources.arrivals);
-        let Some(link) = plane.ports.links.get(arrival as usize) else { return };
-        let wire = &link.wire;
-        // Places of the ring behind its last packet have others that are gone, whose hints are wrong.
-        let behind = |place: u32| wire.get(wire.head().wrapping_add(place));
-        wire.fetch(wire.head().wrapping_add(7));
-        wire.fetch(wire.tail().wrapping_add(3));
-        plane.arena.prefetch(behind(3).packet);
-        if let Some(packet) = plane.arena.get(behind(2).packet) {
-            if packet.labels.is_empty() {
-                let flow = packet.flow;
-                prefetch::element(&hosts.flows, flow);
-                prefetch::element(&plane.measured.totals, flow);
-                if !packet.is_reverse() {
-                    prefetch::element(&plane.measured.delays, flow);
-                }
-            } else {
-                plane.tables.mpls.fetch(link.to, packet);
-            }
-        }
-        let next = behind(1);
-        if let Some(packet) = plane.arena.get(next.packet) {
-            if packet.labels.is_empty() {
-                Self::fetch_tcp(hosts, packet, next.at.wrapping_add(link.delay));
-            }
-        }
-    }
-
-    /// Fetches the agent that takes a packet, and the entry by which its answer enters a path.
-    #[inline(always)]
-    fn fetch_tcp<O: Observer>(hosts: &Hosts<O>, packet: &Packet, arrives_at: Time) {
-        let flow = packet.flow;
-        let plan = &hosts.flows[flow as usize];
-        let FlowAgents::Tcp(agent) = plan.agents else { return };
-        let (clock, measured) = (&hosts.plane.clock, &hosts.plane.measured);
-        let mpls = &hosts.plane.tables.mpls;
-        if packet.is_reverse() {
-            if let Some(sender) = hosts.senders.get(agent as usize) {
-                sender.fetch();
-            }
-            clock.calendar.fetch(plan.wakes[0]);
-            mpls.fetch_entry(plan.src, plan.fec);
+        let Some(link) = plane.ports.links.get(link) else { return };
+        // Behind the last packet of the ring are others that are gone, whose hints are wrong.
+        let behind = link.wire.get(link.wire.head().wrapping_add(1));
+        let Some(packet) = plane.arena.get(behind.packet) else { return };
+        if let Some(top) = packet.labels.top() {
+            plane.tables.mpls.fetch(link.to, top.label());
         } else {
-            prefetch::element(&hosts.receivers, agent);
-            clock.calendar.fetch(plan.wakes[1]);
-            mpls.fetch_entry(plan.dst, plan.fec_reverse);
-            let delay = arrives_at.wrapping_sub(packet.sent_at);
-            measured.delays[flow as usize].histogram.fetch(&measured.pool, delay);
+            let flow = packet.flow;
+            prefetch::element(&hosts.flows, flow);
+            prefetch::element(&plane.measured.totals, flow);
+            if !packet.is_reverse() {
+                prefetch::element(&plane.measured.delays, flow);
+            }
         }
     }
 

@@ -143,15 +143,17 @@ impl<O: Observer> Simulation<O> {
                     return Err(self.interruption_error());
                 }
             }
-            match self.lookahead.reach {
-                PrefetchReach::Nothing => {}
-                PrefetchReach::Wires => PrefetchPipeline::fetch_behind(&self.hosts, source),
-                PrefetchReach::Events => self.lookahead.fetch_ahead(&mut self.hosts),
+            if self.lookahead.reach == PrefetchReach::Events {
+                self.lookahead.fetch_ahead(&mut self.hosts);
             }
             let Sources { probes, transmitters, arrivals, senders, receivers, .. } =
                 self.hosts.plane.clock.sources;
             if source >= arrivals && source < senders {
-                self.hosts.arrive((source - arrivals) as usize);
+                let link = (source - arrivals) as usize;
+                if self.lookahead.reach == PrefetchReach::Wires {
+                    PrefetchPipeline::fetch_behind(&self.hosts, link);
+                }
+                self.hosts.arrive(link);
             } else if source >= receivers {
                 self.hosts.wake_receiver(source - receivers);
             } else if source >= senders {
