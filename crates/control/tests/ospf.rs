@@ -351,7 +351,8 @@ fn rfc2328_s16_a_change_leads_to_routes_one_step_after_the_other() {
     let mut hear = |at: u64, (link, message): (u32, Message)| {
         routers.run(at * MS, false);
         let Message::Ospf(message) = message else { unreachable!() };
-        (routers.wires.routes.clear(), routers.wires.routing_events.clear());
+        routers.wires.routes.clear();
+        routers.wires.routing_events.clear();
         routers.ospf.receive(link, message, &mut routers.wires);
         routers.run((at + 500) * MS, false);
         let of = |event| routers.times(event, 0).iter().map(|at| at / MS).collect::<Vec<u64>>();
