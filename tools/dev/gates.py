@@ -37,8 +37,8 @@ def run_tests(arguments: list[str]) -> int:
     python = steps.VENV_PYTHON
     # Files are kept whole, as fixtures of a module take long; tests/conftest.py has the long ones
     # come first. Single tests run at once. Some tests wait for guests, browsers and other programs:
-    # two workers more than cores keep the cores busy.
-    workers = str((os.cpu_count() or 1) + 2)
+    # one worker more than cores keeps the cores busy, and each collects all tests.
+    workers = str((os.cpu_count() or 1) + 1)
     distribution_options = ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
     run_everything = not arguments
     if arguments[:1] and arguments[0] in resolutions.RESOLUTIONS:
