@@ -186,6 +186,11 @@ fn rfc4090_s3_2_a_node_in_the_middle_takes_the_label_off_that_a_head_never_put_o
         }
         let mut network = Network::new(5, lines(), config(12, vec![trunk, one_link, two_links]));
         network.run(500 * MS);
+        // Before any failure: classes are marked where the label is put on, and read where it comes off.
+        let head = network.wires.entries[&network.wires.classes[&(0, 1)]];
+        let middle = network.wires.entries[&network.wires.labels[&(1, 500_000)]];
+        let off = if middle.push.is_none() { Some(2) } else { None };
+        assert_eq!((head.diffserv, middle.diffserv), ([Some(1), None], [None, off]));
         network.change(2, true);
         let middle = network.wires.entries[&network.wires.labels[&(1, 500_000)]];
         assert_eq!((middle.link, middle.inner, middle.push), (Some(6), None, None));

@@ -146,6 +146,28 @@ fn two_thousand_silent_flows_change_nothing() {
     }
 }
 
+/// From 2,000 links on the calendar names events ahead, and memory is fetched for them. Links that carry nothing
+/// change no flow.
+#[test]
+fn two_thousand_idle_links_change_nothing() {
+    let run = |nodes: usize| {
+        let names: Vec<String> = (0..nodes).map(|number| format!("n{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut lab = Lab::chain(&names, 10 * MBIT, 5 * MS);
+        lab.flow("tcp", "n0", "n3", Agent::Tcp(tcp(Variant::NewReno)));
+        lab.flow("udp", "n3", "n1", poisson(2 * MBIT, sizes(&[700])));
+        lab.lasting(SECOND, 4 * SECOND);
+        lab.run(5)
+    };
+    let (few, many) = (run(4), run(1_002));
+    assert!(few.flow(0, "packets_delivered") > 1000.0);
+    for flow in 0..2 {
+        for column in ["packets_sent", "packets_delivered", "acks_sent", "retransmissions"] {
+            assert_eq!(few.flow(flow, column), many.flow(flow, column), "{flow}, {column}");
+        }
+    }
+}
+
 /// Common random numbers: another queue at the same place meets the same arrivals.
 #[test]
 fn another_queue_meets_the_same_arrivals_of_open_loop_flows() {

@@ -270,6 +270,26 @@ mod tests {
         assert_eq!(window.ssthresh, 36.0);
     }
 
+    /// `HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX`: a round trip is longer by more than an eighth of the least,
+    /// at least 4 ms and at most 16 ms.
+    #[test]
+    fn linux_the_threshold_of_a_longer_round_trip_is_within_4_and_16_ms() {
+        for (least, threshold) in [(20, 4), (64, 8), (200, 16)] {
+            for (more, ends) in [(0, false), (1, true)] {
+                let mut hystart = LinuxHyStart::new(false);
+                let mut window = window(36.0);
+                for each in 0..9u64 {
+                    let now = (1000 + 3 * each) * MS;
+                    let (una, next) = (21 + each as u32, 60);
+                    let view = ConnectionView { now, una, next, ..ConnectionView::default() };
+                    let trip = (least + threshold) * MS + more;
+                    hystart.on_measured_ack(&mut window, trip, least * MS, &view);
+                }
+                assert_eq!(window.ssthresh == 36.0, ends, "{least} {more}");
+            }
+        }
+    }
+
     /// `after(tp->snd_una, ca->end_seq)`: the ACK of segment 60, where the round trip ends, is still of it, as
     /// its ninth sample; that of segment 61 is the first of the next one, which has only gathered it.
     #[test]
