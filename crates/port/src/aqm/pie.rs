@@ -305,6 +305,16 @@ mod tests {
             assert!((pie.probability - 0.061_139_648).abs() < 1e-9, "{}", pie.probability);
         }
 
+        /// Without a burst allowance as well, whose rest is then always whole: both updates of an idle queue that
+        /// are due count. -0.0009375 and 63/64 of 0.0620771 - 0.0009375 give 0.0601843.
+        #[test]
+        fn s4_2_an_idle_queue_without_a_burst_allowance_decays_too() {
+            let mut pie = Pie::new(&PieConfig { burst_ns: 0, ..PLAIN }, 8_000_000).unwrap();
+            pie.probability = 0.064;
+            pie.advance(pie.next_update + PLAIN.tupdate_ns);
+            assert!((pie.probability - 0.060_184_341).abs() < 1e-8, "{}", pie.probability);
+        }
+
         /// Section 5.1: ECN-capable packets are marked up to a probability of 10 %, dropped above.
         #[test]
         fn s5_1_marks_turn_to_drops_above_10_percent() {

@@ -366,8 +366,17 @@ mod rfc2859 {
         let mut meter =
             Tsw2cm::new(&Tsw2cmConfig { ctr_bit_s: 1_000_000, avg_interval_ns: 1_000_000_000 })
                 .unwrap();
+        let mut three_colours = Tsw3cm::new(&Tsw3cmConfig {
+            ctr_bit_s: 1_000_000,
+            ptr_bit_s: 2_000_000,
+            avg_interval_ns: 1_000_000_000,
+        })
+        .unwrap();
         meter.colour(500_000_000, 1000, Green, &mut random());
-        assert!((meter.average_bit_s() - 672_000.0).abs() < 1e-6, "{}", meter.average_bit_s());
+        three_colours.colour(500_000_000, 1000, Green, &mut random());
+        for average in [meter.average_bit_s(), three_colours.average_bit_s()] {
+            assert!((average - 672_000.0).abs() < 1e-6, "{average}");
+        }
     }
 }
 
