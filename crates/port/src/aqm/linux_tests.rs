@@ -91,6 +91,18 @@ mod red_h {
         assert_eq!(parameters.bytes(average.scaled), 1265.75);
     }
 
+    /// `red_adaptative_algo` twice: 55,000 B at 0.5 s, when the queue becomes idle, lie in the middle fifth of the
+    /// band, 46,000 to 64,000; at 1 s nothing is left of them, and max_P falls by a tenth.
+    #[test]
+    fn an_average_in_the_middle_of_the_band_is_looked_at_again_when_it_has_aged() {
+        let mut parameters = LinuxRedParameters::new(&de(), LinuxRedVariant::Plog).unwrap();
+        let average =
+            LinuxAverage { scaled: 55_000 << parameters.w_log, idle_since: Some(500_000_000) };
+        let before = parameters.max_p;
+        parameters.adapt(&mut AdaptiveClock::new(), &average, 1_000_000_000);
+        assert_eq!(parameters.max_p, before / 10 * 9);
+    }
+
     /// Table of `Plog` above. Idle 204.8 ms: cell 100, shift 7: 80,000 -> 625. Idle 1 ms: shift 0;
     /// 80,000 * 1000 / 2048 = 39,062 is below one half, so 40,938. Idle 1.5 ms would take 58,593:
     /// one half, 40,000, is the most.
