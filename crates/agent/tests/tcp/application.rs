@@ -201,6 +201,22 @@ fn linux_tcp_cwnd_application_limited_a_window_falls_half_way_to_what_is_used() 
     assert!(*seen.last().unwrap() <= 11);
 }
 
+/// `tcp_cwnd_application_limited`: "if (win_used < tp->snd_cwnd)". A window that a loss has cut below the first
+/// window is not raised towards it while a segment each 50 ms does not fill it.
+#[test]
+fn linux_tcp_cwnd_application_limited_raises_no_window() {
+    let config = linux(10.0);
+    let mut pipe = Pipe::long(&config).lose_once(&[5]).start_writing(&config, 20_000);
+    pipe.run(2 * SECOND);
+    let cwnd = pipe.sender.cwnd();
+    assert!((2.0..9.0).contains(&cwnd) && pipe.acked == 20, "{cwnd} {}", pipe.acked);
+    while pipe.now < 8 * SECOND {
+        let now = pipe.now;
+        trickle(&mut pipe, 1_000, 50 * MS, now + 50 * MS);
+        assert!(pipe.sender.cwnd() <= cwnd, "{} at {now}", pipe.sender.cwnd());
+    }
+}
+
 /// `tcp_jiffies32 - tp->snd_cwnd_stamp >= inet_csk(sk)->icsk_rto` with jiffies of 4 ms: a window of 55 that a write
 /// of one segment does not fill is left until the tick in which the timeout has passed, and then is half way
 /// to the first window of 10.
