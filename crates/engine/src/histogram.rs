@@ -4,7 +4,6 @@
 //! a flow whose delays span four octaves costs 1 KiB. Histograms of equal layout merge by addition.
 
 use std::ops::Range;
-use trunkline_units::prefetch;
 
 const SUB_BITS: u32 = 6;
 const SUB_BUCKETS: usize = 1 << SUB_BITS;
@@ -57,17 +56,6 @@ impl Histogram {
             _ => self.open(pool, octave),
         };
         pool.blocks[block as usize][sub] += 1;
-    }
-
-    /// Prefetches the count of a value.
-    #[inline(always)]
-    pub fn fetch(&self, pool: &Pool, value: u64) {
-        let (octave, sub) = bucket_of(value);
-        if let Some(&block) = self.near.get(octave.wrapping_sub(self.low as usize)) {
-            if let Some(counts) = pool.blocks.get(block as usize) {
-                prefetch::element(counts, sub as u32);
-            }
-        }
     }
 
     /// The block of an octave that was not met yet, or that is not at hand.
