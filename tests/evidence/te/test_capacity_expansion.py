@@ -77,21 +77,29 @@ def find_cheapest_by_all_choices(graph, cases, modules):
     return None
 
 
+PAIRS = ("AB", "BC", "CD", "DA", "AC")
+
+
+def draw_square(stream, largest_demand):
+    """Draw the capacities of a square with a diagonal, and three demands."""
+    graph = build_topology(
+        "ABCD",
+        add_reverse_arcs(Arc(*ends, stream.choice((4, 8)), "-".join(ends)) for ends in PAIRS),
+    )
+    traffic = np.zeros((4, 4))
+    for source, target in stream.sample(list(itertools.permutations(range(4), 2)), 3):
+        traffic[source, target] = stream.randint(3, largest_demand)
+    return graph, traffic
+
+
 # From 7 on more than one integer program is needed.
 @pytest.mark.parametrize("seed", [0, 1, 2, 7, 9, 11])
 def test_no_choice_of_all_is_cheaper_over_all_single_failures(seed):
     stream = random.Random(seed)
-    pairs = ["AB", "BC", "CD", "DA", "AC"]
-    graph = build_topology(
-        "ABCD",
-        add_reverse_arcs(Arc(*ends, stream.choice((4, 8)), "-".join(ends)) for ends in pairs),
-    )
-    traffic = np.zeros((4, 4))
-    for source, target in stream.sample(list(itertools.permutations(range(4), 2)), 3):
-        traffic[source, target] = stream.randint(3, 9)
+    graph, traffic = draw_square(stream, largest_demand=9)
     cases = [(traffic, np.zeros(10, dtype=bool))]
     cases += [(traffic, graph.link == number) for number in range(5)]
-    modules = [CapacityModule("7", 7, tuple(stream.randint(5, 9) for _ in pairs), 2)]
+    modules = [CapacityModule("7", 7, tuple(stream.randint(5, 9) for _ in PAIRS), 2)]
     found = choose_modules(graph, cases, modules)
     assert found.gap == 0
     assert found.cost == pytest.approx(find_cheapest_by_all_choices(graph, cases, modules))
@@ -104,23 +112,16 @@ def test_no_choice_of_all_is_cheaper_over_all_single_failures(seed):
 def test_whatever_it_begins_with_every_case_fits_in_the_end(seed):
     """Where a link has all that it may have and lacks more, others carry it (seeds 25, 80, 99)."""
     stream = random.Random(seed)
-    pairs = ["AB", "BC", "CD", "DA", "AC"]
-    graph = build_topology(
-        "ABCD",
-        add_reverse_arcs(Arc(*ends, stream.choice((4, 8)), "-".join(ends)) for ends in pairs),
-    )
-    traffic = np.zeros((4, 4))
-    for source, target in stream.sample(list(itertools.permutations(range(4), 2)), 3):
-        traffic[source, target] = stream.randint(3, 12)
+    graph, traffic = draw_square(stream, largest_demand=12)
     cases = [(traffic, graph.link == number) for number in range(-1, 5)]
-    costs = tuple(stream.randint(5, 9) for _ in pairs)
+    costs = tuple(stream.randint(5, 9) for _ in PAIRS)
     module = CapacityModule("4", 4, costs, stream.choice((1, 2)))
     program = _ModuleProgram(graph, cases, [module])
     if not all(can_carry(graph, graph.capacity + 4 * module.most, *case) for case in cases):
         with pytest.raises(InsufficientModulesError):
             program.solve()
         return
-    start = np.array([stream.randint(0, 1) for _ in pairs])
+    start = np.array([stream.randint(0, 1) for _ in PAIRS])
     found = program._repair(start)
     assert (start <= found).all()
     assert (found <= module.most).all()
