@@ -114,8 +114,6 @@ def place_robustly(
         raise ValueError("there is no failure and no hour to place paths for")
     if protection is None:
         protection = _find_protection(scenario) if events else "none"
-    if events and protection == "none":
-        raise ValueError("without protection a failure loses what it breaks: leave failures out")
     if protection == "facility-bypass" and any(event.dead_nodes for event in events):
         raise ValueError(
             "a bypass round a link does not survive the failure of its end: leave failures of "

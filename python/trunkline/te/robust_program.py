@@ -270,14 +270,13 @@ class RobustProgram:
 
     def _make_column(self, demand: int, pair: ProtectedPath) -> _Column:
         joined = self.joined[demand]
-        broken = self.failures[:, list(pair.path)].any(axis=1)
         nothing = np.zeros_like(joined)
         if pair.backup is None:
-            # Local repair leaves the rest of a path in use.
-            carries = joined if self.protection == "facility-bypass" else joined & ~broken
-            return _Column(demand, pair, carries, nothing)
+            # Local repair leaves the rest of a path in use; without protection nothing fails.
+            return _Column(demand, pair, joined, nothing)
         if self.protection == "one-plus-one":
             return _Column(demand, pair, joined, joined)
+        broken = self.failures[:, list(pair.path)].any(axis=1)
         backup_broken = self.failures[:, list(pair.backup)].any(axis=1)
         return _Column(demand, pair, joined & ~broken, joined & broken & ~backup_broken)
 

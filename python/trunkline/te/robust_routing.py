@@ -21,15 +21,18 @@ def minimise_worst_utilisation(
 
     ends: Nodes of each of D demands.
     rates: shape (M, D): Rate of each demand in each traffic.
-    failures: shape (F, E): Arcs that each failure takes down; the first takes none.
+    failures: shape (F, E): Arcs that each failure takes down; the first takes none, and with
+        protection ``"none"`` it is the only one.
     protection: Protection of a demand whose path fails: nothing; a backup that is empty before; a
         backup that carries a copy at all times; a bypass round each arc that fails, one for all
         demands over it. A demand whose ends a failure separates is lost in it.
     Raises ValueError: A demand without a path, or without a second one that no failure of the first
-        takes down.
+        takes down; failures without protection, which only lose load.
     """
     if failures[0].any():
         raise ValueError("the first state has no failure")
+    if protection == "none" and len(failures) > 1:
+        raise ValueError("without protection a failure loses what it breaks: leave failures out")
     if protection == "facility-bypass":
         return BypassProgram(topology, ends, rates, failures, protection).solve()
     return RobustProgram(topology, ends, rates, failures, protection).solve()
