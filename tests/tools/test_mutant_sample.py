@@ -1,4 +1,7 @@
-"""Samples of mutants: shares of files, nested sizes, and intervals of Wilson (1927) by hand."""
+"""Samples of mutants: shares of files, nested sizes, and intervals of Wilson (1927) by hand.
+
+And the names by which reasons find mutants.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools" / "dev"))
 
+from mutant_journal import drop_number, drop_place
 from mutant_sample import choose_sample, compute_wilson_interval
+from python_mutants import mutate_file
 
 
 @dataclass(frozen=True)
@@ -56,3 +61,22 @@ def test_wilson_1927_bounds_are_where_the_deviation_is_1_96_standard_errors(
         assert deviation == pytest.approx(1.959964 * error, abs=1e-6)
     # By hand: of none in ten, the upper bound is z² / (n + z²).
     assert compute_wilson_interval(0, 10) == pytest.approx((0, 3.8415 / 13.8415), abs=1e-4)
+
+
+def test_mutants_of_the_same_words_in_a_function_have_names_of_their_own() -> None:
+    """So that the reason of one hides no other; a line above the function changes no name."""
+    text = "def add(a, b):\n    return (a + b) + a\n\n\ndef join(a, b):\n    return a + b\n"
+    mutants = mutate_file("sums.py", text.encode())
+    words = "sums.py: replace + with - in"
+    found = {each.start: drop_place(each.name) for each in mutants}
+    assert [found[place] for place in sorted(found)] == [
+        f"{words} add",
+        f"{words} add (2)",
+        f"{words} join",
+    ]
+    assert {drop_place(drop_number(each)) for each in found.values()} == {
+        f"{words} add",
+        f"{words} join",
+    }
+    moved = mutate_file("sums.py", f"import math\n{text}".encode())
+    assert {drop_place(each.name) for each in moved} == set(found.values())

@@ -88,6 +88,9 @@ def _check_drain(
         moves.append("lsp")
     if window.drain in moves or (window.drain == "both" and moves):
         return
+    if window.drain != "metric" and scenario.written.paths and problems.has_errors:
+        # A path with a fault has no route, and with any fault no moves are worked out.
+        return
     lacks = {
         "metric": "routes do not follow metrics",
         "lsp": "no path over these links is protected or signalled",

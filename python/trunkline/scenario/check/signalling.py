@@ -39,7 +39,7 @@ def check(scenario: ResolvedScenario, problems: Problems) -> None:
     _check_protections(scenario, problems)
     for name, auto in signalling.auto_bandwidth.items():
         path: DocumentPath = ("signalling", "auto_bandwidth", name)
-        if name not in list_signalled_paths(scenario):
+        if name not in list_signalled_paths(scenario) and not _has_fault(scenario, name, problems):
             problems.add_unknown(
                 path, "signalled path", name, list_signalled_paths(scenario), at_key=True
             )
@@ -199,6 +199,8 @@ def _check_event(
     signalled_paths = list_signalled_paths(scenario)
     target = list_paths_of_event(scenario, event)
     if not target or target[0] not in signalled_paths:
+        if _has_fault(scenario, name, problems):
+            return
         known_names = [
             *signalled_paths,
             *(
@@ -234,6 +236,14 @@ def _check_event(
         _check_bandwidth_fits(scenario, event.bandwidth, arcs, key_path, problems, class_type)
 
 
+def _has_fault(scenario: ResolvedScenario, name: str, problems: Problems) -> bool:
+    """Whether a name is of a path, or of a trunk on one, that a fault reported before left out."""
+    written = scenario.written
+    path = written.trunks[name].path if name in written.trunks else name
+    is_written = path in written.paths or name in written.trunks
+    return problems.has_errors and is_written and path not in scenario.routes
+
+
 def _check_route(
     scenario: ResolvedScenario,
     event: OperatorEvent,
@@ -245,6 +255,8 @@ def _check_route(
     arcs = find_links_of_route(scenario, event.to)
     nodes = scenario.list_route_nodes(target)
     ends = (nodes[0], nodes[-1]) if nodes else None
+    if arcs is None and len(event.to) == 1 and _has_fault(scenario, event.to[0], problems):
+        return
     if arcs is None:
         message = "there is no such route"
         problems.add(

@@ -65,6 +65,10 @@ def _follow_route(
     path: DocumentPath = ("paths", name, "route")
     before = len(problems.findings)
     tunnels = _find_tunnels(scenario, name, problems)
+    # Where a tunnel has a fault, the hops that it makes are unknown.
+    are_hops_known = len(problems.findings) == before and all(
+        end in scenario.nodes for ends in tunnels for end in ends
+    )
     result: list[RouteHop] = []
     nodes: list[tuple[str, int]] = []
     chosen_link: str | None = None
@@ -75,7 +79,7 @@ def _follow_route(
                 continue
             problems.add_unknown((*path, index), "node", word, scenario.nodes)
             return None
-        if nodes:
+        if nodes and are_hops_known:
             word_path = (*path, index)
             hop = _find_hop(scenario, nodes[-1][0], word, chosen_link, tunnels, word_path, problems)
             if hop is not None:
@@ -94,11 +98,11 @@ def _follow_route(
         problems.add(
             "route", path, "a route begins and ends with a node, and they differ", at_key=True
         )
-    for unused in tunnels.values():
+    for unused in tunnels.values() if are_hops_known else ():
         if all(hop.over != unused or not hop.is_tunnel for hop in result):
             message = f"path {unused} does not lead from one node of the route to the next"
             problems.add("route", ("paths", name, "through"), message)
-    return result if len(problems.findings) == before else None
+    return result if are_hops_known and len(problems.findings) == before else None
 
 
 def _find_tunnels(
