@@ -10,6 +10,7 @@ import glob
 import json
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,6 +169,41 @@ def find_settled(name: str) -> set[str]:
 def drop_place(mutant: str) -> str:
     """A mutant's name without line and column, which a change elsewhere in the file moves."""
     return re.sub(r":\d+:\d+: ", ": ", mutant)
+
+
+def number_alike(names: list[str]) -> list[str]:
+    """Number the mutants of the same words in one function by their places.
+
+    Without it the reason of one that lives would hide the next one of the same words.
+
+    Parameters
+    ----------
+    names : list of str
+        Those of a package, each with its place.
+
+    Returns
+    -------
+    list of str
+        In the same order, the second of the same words with `` (2)`` at its end.
+    """
+    numbered = list(names)
+    counts: Counter[str] = Counter()
+    for index in sorted(range(len(names)), key=lambda index: _read_place(names[index])):
+        words = drop_place(names[index])
+        counts[words] += 1
+        if counts[words] > 1:
+            numbered[index] += f" ({counts[words]})"
+    return numbered
+
+
+def _read_place(name: str) -> tuple[str, int, int]:
+    path, line, column, _ = name.split(":", 3)
+    return path, int(line), int(column)
+
+
+def drop_number(name: str) -> str:
+    """A mutant's name without its number among those of the same words."""
+    return re.sub(r" \(\d+\)$", "", name)
 
 
 def read_reasons(name: str) -> dict[str, str]:

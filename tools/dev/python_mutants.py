@@ -20,11 +20,19 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import setup_steps as steps
-from mutant_journal import FOLDER, Plan, find_settled, write_list, write_outcome
+from mutant_journal import (
+    FOLDER,
+    Plan,
+    drop_number,
+    find_settled,
+    number_alike,
+    write_list,
+    write_outcome,
+)
 from pytest_server import PytestServer
 from shell import print_message
 
@@ -82,23 +90,17 @@ class PythonMutant:
     """A file with one place of its text replaced."""
 
     path: str
+    name: str
+    """In the form of cargo-mutants, with its number among those of the same words."""
     line: int
-    column: int
     old: str
     new: str
-    function: str
     start: int
     """Start of the place in the file's bytes."""
     lines: range
     """Lines of its statement: the operators of an expression may be on other lines."""
     runs_at_import: bool
     """Whether it stands outside of functions, in the module or in a class."""
-
-    @property
-    def name(self) -> str:
-        """Name in the form of cargo-mutants."""
-        place = f"{self.path}:{self.line}:{self.column + 1}"
-        return f"{place}: replace {self.old} with {self.new} in {self.function}"
 
     def apply(self, content: bytes) -> bytes:
         """The file's content with the change."""
@@ -108,7 +110,7 @@ class PythonMutant:
 
     def identify(self, content: bytes) -> str:
         """Identify the mutant by the content of its file and its change."""
-        return hashlib.sha256(content + self.name.encode()).hexdigest()[:16]
+        return hashlib.sha256(content + drop_number(self.name).encode()).hexdigest()[:16]
 
 
 def list_mutants(name: str) -> list[PythonMutant]:
@@ -148,11 +150,11 @@ def mutate_file(path: str, content: bytes) -> list[PythonMutant]:
     statements = _find_statements(tree)
     for node, function, at_import in _iterate_judged_nodes(tree):
         for line, column, start, old, new in _mutate_node(node, content, line_starts):
+            name = f"{path}:{line}:{column + 1}: replace {old} with {new} in {function}"
             lines = statements.get(line, range(line, line + 1))
-            found.append(
-                PythonMutant(path, line, column, old, new, function, start, lines, at_import)
-            )
-    return found
+            found.append(PythonMutant(path, name, line, old, new, start, lines, at_import))
+    names = number_alike([each.name for each in found])
+    return [replace(each, name=name) for each, name in zip(found, names, strict=True)]
 
 
 def _find_statements(tree: ast.Module) -> dict[int, range]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import setup_steps as steps
+from mutant_journal import drop_number, number_alike
 
 CRATES = ("units", "packet", "port", "agent", "control", "engine")
 TOOL_FOLDER = os.path.join(steps.BOOT_FOLDER, "mutants")
@@ -48,7 +49,8 @@ class RustMutant:
     @property
     def identity(self) -> str:
         """Make the key of a mutant: its unchanged file, and the change."""
-        return hashlib.sha256((self.file_hash + self.name).encode()).hexdigest()[:16]
+        words = self.file_hash + drop_number(self.name)
+        return hashlib.sha256(words.encode()).hexdigest()[:16]
 
 
 @dataclass
@@ -66,7 +68,10 @@ def list_mutants(crate: str) -> list[RustMutant]:
     files = read_files(crate)
     # Programs of their own are no part of what the tests run.
     files = {path: content for path, content in files.items() if "/bin/" not in path}
-    return [*_list_operators(crate, files), *_list_numbers(crate, files)]
+    found = [*_list_operators(crate, files), *_list_numbers(crate, files)]
+    for each, name in zip(found, number_alike([each.name for each in found]), strict=True):
+        each.name = name
+    return found
 
 
 def read_files(crate: str) -> dict[str, bytes]:
