@@ -50,7 +50,7 @@ class _FlowProgram:
 
     def __init__(self, topology: Topology, traffic: Floats):
         self.topology = topology
-        self.unit = float(traffic.max()) or 1.0
+        self.unit = float(traffic.max())
         self.sources = np.flatnonzero(traffic.any(axis=1))
         count, arcs = len(topology.nodes), np.arange(len(topology.arcs))
         incidence: Any = csc_array(
@@ -108,9 +108,10 @@ def minimise_congestion(topology: Topology, traffic: Floats) -> MinCostRouting:
 
     Raises ValueError: See `split_routing.validate_traffic`; or the solver did not end.
     """
-    program = _FlowProgram(topology, validate_traffic(topology, traffic))
-    if not program.columns:
+    validated = validate_traffic(topology, traffic)
+    if not validated.any():
         return MinCostRouting(0.0, 0.0, np.zeros(len(topology.arcs)))
+    program = _FlowProgram(topology, validated)
     arcs = len(program.capacity)
     pieces = [-identity(arcs, format="csc")] * len(SLOPES)
     widths = np.concatenate([width * program.capacity for width in SLOPE_WIDTHS])

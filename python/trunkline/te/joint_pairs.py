@@ -61,11 +61,6 @@ def find_joint_pair(
         pair = find_disjoint_pair(topology, first.source, first.target, metric, kind, usable)
         return None if pair is None else (pair.first, pair.second)
     has_via = bool(first.constraints.via or second.constraints.via)
-    same_ends = (first.source, first.target) == (second.source, second.target)
-    if kind == "node" and not same_ends and not has_via:
-        # A node between the ends of one may be an end of the other: a trial of one after the other
-        # sees that for the first alone.
-        return _solve_pair_program(topology, first, second, kind)
     best, is_proven = _find_pair_by_trial(topology, first, second, kind)
     if is_proven or has_via:
         return best
@@ -88,7 +83,10 @@ def _find_pair_by_trial(
     topology: Topology, first: PairMember, second: PairMember, kind: Disjointness
 ) -> tuple[tuple[ArcPath, ArcPath] | None, bool]:
     """Find the best pair of the shortest first paths, and whether no other is better."""
-    alone = _find_second(topology, second, frozenset())
+    # A node between the ends of the second is no end of the first either.
+    inner_ends = {first.source, first.target} - {second.target} if kind == "node" else set()
+    closed = frozenset(np.flatnonzero(np.isin(topology.head, list(inner_ends))).tolist())
+    alone = _find_second(topology, second, closed)
     if alone is None:
         return None, True
     metric = topology.get_metric(first.constraints.metric)
@@ -103,7 +101,7 @@ def _find_pair_by_trial(
             return best[1], True
         if not _meets_path_constraints(topology, path, first):
             continue
-        other = _find_second(topology, second, find_shared_arcs(topology, path, kind))
+        other = _find_second(topology, second, closed | find_shared_arcs(topology, path, kind))
         if other is not None and (best is None or cost + other.metric < best[0]):
             best = cost + other.metric, (path, other.path)
     return (None if best is None else best[1]), tried < MAX_FIRST_PATHS

@@ -12,7 +12,7 @@ from trunkline.te import joint_pairs
 from trunkline.te.disjoint_paths import find_shared_arcs
 from trunkline.te.joint_pairs import PairMember, find_joint_pair
 from trunkline.te.k_shortest_paths import find_k_shortest_paths
-from trunkline.te.path_constraints import PathConstraints
+from trunkline.te.path_constraints import PathConstraints, ViaNode
 from trunkline.te.topology import Arc, Topology, build_topology
 
 NODES = 7
@@ -164,3 +164,56 @@ def test_bhandari_1999_the_shortest_path_of_a_trap_leaves_no_second_one() -> Non
     assert refused.refusal is not None
     assert refused.refusal.partner == "p"
     assert len(refused.refusal.pair) == 2
+
+
+@pytest.mark.parametrize("kind", ["link", "node", "risk"])
+def test_pairs_with_nodes_to_visit_and_bounds_on_hops_are_the_best_of_all(kind) -> None:
+    """The first, the second or both visit a node; ends are alike or not (RFC 3209 section 4.3)."""
+    found_some = 0
+    for seed in range(36):
+        draw = np.random.default_rng(seed)
+        graph = random_network(seed)
+        free = np.full(len(graph.tail), 10)
+        usable = np.ones(len(graph.tail), dtype=bool)
+        ends = ((0, 3), (0, 3)) if seed % 2 else ((0, 3), (1, 4))
+        visits = [None, None]
+        for number in ([0], [1], [0, 1], [])[seed % 4]:
+            visits[number] = int(draw.choice([2, 5, 6]))
+        hops = [int(draw.integers(2, 6)) if draw.random() < 0.4 else None for _ in range(2)]
+        members = [
+            PairMember(
+                *pair,
+                PathConstraints(via=() if visit is None else (ViaNode(visit),), max_hops=most),
+                free,
+                usable,
+            )
+            for pair, visit, most in zip(ends, visits, hops, strict=True)
+        ]
+
+        def list_paths(member: PairMember, graph=graph):
+            (visit,) = [each.node for each in member.constraints.via] or (None,)
+            for path in find_k_shortest_paths(
+                graph, member.source, member.target, graph.igp, 10_000
+            ):
+                nodes = graph.head[list(path)].tolist()
+                if len(path) <= (member.constraints.max_hops or 99) and visit in (None, *nodes):
+                    yield path
+
+        best = min(
+            (
+                int(graph.igp[[*p, *q]].sum())
+                for p, q in product(*map(list, map(list_paths, members)))
+                if not find_shared_arcs(graph, p, kind) & set(q)
+                and not find_shared_arcs(graph, q, kind) & set(p)
+            ),
+            default=None,
+        )
+        found = find_joint_pair(graph, *members, kind)
+        assert (found is None) == (best is None), seed
+        if found is not None:
+            found_some += 1
+            assert not find_shared_arcs(graph, found[0], kind) & set(found[1])
+            assert not find_shared_arcs(graph, found[1], kind) & set(found[0])
+            assert int(graph.igp[[*found[0], *found[1]]].sum()) == best, seed
+            assert all(path in list_paths(each) for path, each in zip(found, members, strict=True))
+    assert found_some > 5

@@ -1,5 +1,6 @@
 """Optima of public networks, the forms of the program against each other and against others."""
 
+import itertools
 import math
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 from trunkline.te import fortz_thorup
-from trunkline.te.arc_formulation import minimise_congestion
+from trunkline.te.arc_formulation import decompose_flow, minimise_congestion
 from trunkline.te.frank_wolfe import _find_step_length
 from trunkline.te.igp_weights import search_weights
 from trunkline.te.optimal_routing import choose_formulation, minimise_utilisation
@@ -353,3 +354,67 @@ def test_a_gap_is_relative_and_zero_where_nothing_is_offered():
     assert compute_gap(1.0, 1.0 + 1e-12) == 0
     assert compute_gap(0.0, 0.0) == 0
     assert compute_gap(1.0, 0.0) is None
+
+
+def test_of_parts_as_wide_the_one_of_fewer_hops_comes_first() -> None:
+    """The widest path first, then the fewest hops; the parts of each destination sum to 1."""
+    links = [("A", "Z"), ("A", "B"), ("B", "Z"), ("A", "C"), ("C", "D"), ("D", "Z")]
+    graph = build_topology("ABCDZ", [Arc(*ends, 10) for ends in links])
+    traffic = np.zeros(5)
+    traffic[[4, 2]] = 12, 1
+    flow = np.array([4.0, 4.0, 4.0, 5.0, 4.0, 4.0])
+    found = decompose_flow(graph, 0, traffic, flow)
+    assert found == {
+        (0, 4): [((0,), 1 / 3), ((1, 2), 1 / 3), ((3, 4, 5), 1 / 3)],
+        (0, 2): [((3,), 1.0)],
+    }
+    flow[0] = 3.5
+    traffic[4] = 11.5
+    parts = decompose_flow(graph, 0, traffic, flow)[0, 4]
+    assert [path for path, _ in parts] == [(1, 2), (3, 4, 5), (0,)]
+    assert [share for _, share in parts] == pytest.approx([4 / 11.5, 4 / 11.5, 3.5 / 11.5])
+
+
+def test_no_traffic_costs_nothing_and_the_first_pair_that_nothing_joins_is_named() -> None:
+    graph = build_topology("ABC", add_reverse_arcs([Arc("A", "B", 10)]))
+    nothing = minimise_congestion(graph, np.eye(3))
+    assert (nothing.cost, nothing.mlu, nothing.loads.tolist()) == (0, 0, [0, 0])
+    assert minimise_utilisation(graph, np.zeros((3, 3))).mlu == 0
+    traffic = np.zeros((3, 3))
+    traffic[0, 1] = traffic[1, 2] = traffic[2, 0] = 1
+    with pytest.raises(ValueError, match="no links lead from B to C"):
+        validate_traffic(graph, traffic)
+    with pytest.raises(ValueError, match=r"a matrix of 3 nodes is 3 by 3, not \(2, 2\)"):
+        validate_traffic(graph, np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fortz_thorup_2000_the_descent_ends_where_no_step_of_one_weight_helps(seed: int) -> None:
+    """Steps of 1, 2, 4 and 8 up and down, weights of 1 to 20; every evaluation is counted."""
+    draw = np.random.default_rng(seed)
+    names = [f"n{number}" for number in range(6)]
+    ends = [*zip(names, names[1:] + names[:1], strict=True), ("n0", "n3"), ("n1", "n4")]
+    arcs = [Arc(*pair, int(draw.integers(4, 12)), igp=int(draw.integers(1, 50))) for pair in ends]
+    graph = build_topology(names, add_reverse_arcs(arcs))
+    traffic = draw.random((6, 6)) * 2.5
+    np.fill_diagonal(traffic, 0.0)
+    found = search_weights(graph, traffic)
+
+    def cost(weights: np.ndarray) -> float:
+        loads, _ = compute_ecmp_loads(graph, weights, traffic)
+        return fortz_thorup.compute_cost(graph, loads)
+
+    ideal = fortz_thorup.compute_uncapacitated_cost(graph, traffic)
+    assert found.evaluations < 2000
+    assert found.cost == pytest.approx(cost(found.weights) / ideal)
+    assert found.mlu == pytest.approx((found.loads / graph.capacity).max())
+    assert found.loads == pytest.approx(compute_ecmp_loads(graph, found.weights, traffic)[0])
+    assert (found.weights >= 1).all()
+    assert (found.weights <= 20).all()
+    for arc, step in itertools.product(range(len(graph.arcs)), (1, -1, 2, -2, 4, -4, 8, -8)):
+        weights = found.weights.copy()
+        weights[arc] += step
+        if 1 <= weights[arc] <= 20:
+            assert cost(weights) >= cost(found.weights) * (1 - 1e-8)
+    for count in (1, 7):
+        assert search_weights(graph, traffic, evaluations=count).evaluations == count
