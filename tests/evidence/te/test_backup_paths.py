@@ -167,3 +167,66 @@ def test_rfc4090_s2_backups_of_different_failures_share_their_bandwidth() -> Non
     link = list_failures_of_path(graph, (0,), nodes=False)
     assert sorted(set(shared.get_free(link).tolist())) == [80, 90]
     assert set(shared.get_free([("node", 0)]).tolist()) == {90}
+
+
+@pytest.mark.parametrize("protect", ["link", "node"])
+def test_rfc4090_s3_1_detours_leave_and_join_where_the_shortest_way_around_does(protect) -> None:
+    """From each node: the shortest way to the end without the element, up to the path behind it."""
+    joined_behind = 0
+    for seed in range(12):
+        drawn = nx.gnm_random_graph(9, 15, seed=seed)
+        draw = np.random.default_rng(seed)
+        nodes = [f"n{n}" for n in drawn]
+        # Metrics of powers of two: no two ways cost the same.
+        metrics = draw.permutation(15)
+        arcs = [
+            Arc(nodes[a], nodes[b], FREE, igp=2 ** int(each))
+            for (a, b), each in zip(drawn.edges, metrics, strict=True)
+        ]
+        graph = build_topology(nodes, add_reverse_arcs(arcs))
+        total = nx.Graph()
+        total.add_nodes_from(nodes)
+        total.add_weighted_edges_from((arc.tail, arc.head, arc.igp) for arc in arcs)
+        for way in nx.single_source_dijkstra_path(total, nodes[0]).values():
+            for hop in range(len(way) - 1):
+                path = graph.find_path_through(*way)
+                repair = find_local_backup(graph, path, hop, "detour", protect, ANY, graph.capacity)
+                left = total.copy()
+                is_node = protect == "node" and hop < len(way) - 2
+                left.remove_node(way[hop + 1]) if is_node else left.remove_edge(*way[hop : hop + 2])
+                if not nx.has_path(left, way[hop], way[-1]):
+                    assert isinstance(repair, Refusal)
+                    continue
+                assert isinstance(repair, BackupPath)
+                around = nx.dijkstra_path(left, way[hop], way[-1])
+                behind = way[hop + 2 :] if is_node else way[hop + 1 :]
+                end = next(place for place, node in enumerate(around) if node in behind)
+                assert graph.list_node_names(repair.path) == tuple(around[: end + 1])
+                assert (repair.leaves_at, repair.joins_at) == (hop, way.index(around[end]))
+                assert repair.protect == ("node" if is_node else "link")
+                joined_behind += repair.joins_at > hop + 1 + is_node
+    assert joined_behind
+
+
+def test_the_failures_of_a_path_are_its_links_risks_and_inner_nodes() -> None:
+    duct = frozenset({"duct"})
+    arcs = [Arc("A", "B", 9, risks=duct), Arc("B", "C", 9), Arc("C", "D", 9, risks=duct)]
+    graph = build_topology("ABCD", add_reverse_arcs(arcs))
+    path = graph.find_path_through("A", "B", "C", "D")
+    links = {("link", number) for number in range(3)} | {("risk", "duct")}
+    assert list_failures_of_path(graph, path, nodes=False) == links
+    assert list_failures_of_path(graph, path, nodes=True) == links | {("node", 1), ("node", 2)}
+    assert list_failures_of_path(graph, path[:1], nodes=True) == {("link", 0), ("risk", "duct")}
+
+
+def test_a_backup_for_several_failures_gets_what_the_worst_of_them_leaves() -> None:
+    """RFC 3469 section 2.2.1: what is held for another failure is free for this one."""
+    shared = SharedBandwidth(np.array([10, 10, 2]))
+    shared.reserve((0, 1), 4, [("link", 7)])
+    shared.reserve((0, 2), 3, [("link", 8), ("node", 1)])
+    assert shared.get_free([("link", 7)]).tolist() == [6, 6, 2]
+    # On the last arc more is held already than there is.
+    assert shared.get_free([("link", 8)]).tolist() == [7, 10, 0]
+    assert shared.get_free([("link", 7), ("node", 1), ("link", 9)]).tolist() == [6, 6, 0]
+    assert shared.compute_total().tolist() == [4, 4, 3]
+    assert shared.unshared.tolist() == [7, 4, 3]

@@ -12,6 +12,7 @@ from trunkline.te import capacity_expansion
 from trunkline.te.capacity_expansion import (
     CapacityModule,
     InsufficientModulesError,
+    ModuleChoice,
     _ModuleProgram,
     choose_modules,
     cover_needs,
@@ -229,3 +230,11 @@ def test_modules_that_cost_nothing_carry_for_nothing():
     found = choose_modules(graph, [case], [CapacityModule("m", 10, (0.0,), 2)])
     assert found.cost == 0
     assert found.counts.sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("cost", "bound", "gap"),
+    [(12, 10, 0.2), (10, 10, 0), (10 + 5e-9, 10, 0), (0, 0, 0), (3, 0, np.inf), (0.75, 0.5, 0.5)],
+)
+def test_the_gap_is_the_cost_over_its_bound_less_one(cost, bound, gap):
+    assert ModuleChoice(np.zeros((1, 1)), cost, bound).gap == pytest.approx(gap)

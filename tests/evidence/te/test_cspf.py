@@ -1,9 +1,12 @@
 """CSPF against sequences worked by hand, and shortest paths against networkx."""
 
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import pytest
 
+from trunkline.te import bounded_paths
 from trunkline.te.cspf import ConstrainedPath, find_constrained_path
 from trunkline.te.path_constraints import PathConstraints, ViaNode
 from trunkline.te.refusal import Refusal
@@ -226,3 +229,59 @@ def test_a_node_to_pass_later_is_not_passed_before():
     found = find_constrained_path(graph, *ends, PathConstraints(via=via), graph.reservable)
     assert isinstance(found, ConstrainedPath)
     assert "".join(graph.list_node_names(found.path)) == "SZWXYT"
+
+
+@pytest.mark.parametrize(("nodes", "least_refused"), [(2, 2**50), (3, -(-(2**53) // 12))])
+def test_metrics_whose_sums_could_pass_2_to_the_53_are_refused(nodes, least_refused):
+    """N nodes, a path of N arcs at most: a sum of N (4 m + 1) for N = 2 and 3 stays below 2^53."""
+    names = "ABC"[:nodes]
+    for metric, is_refused in ((least_refused - 1, False), (least_refused, True)):
+        graph = build_topology(names, [Arc("A", "B", 10, igp=metric)])
+        assert (nodes * (4 * metric + 1) >= 2**53) == is_refused
+        if is_refused:
+            with pytest.raises(ValueError, match=f"a metric of {metric} is too large for {nodes}"):
+                find_constrained_path(graph, 0, 1, PathConstraints(), graph.reservable)
+        else:
+            found = find_constrained_path(graph, 0, 1, PathConstraints(), graph.reservable)
+            assert isinstance(found, ConstrainedPath)
+            assert found.metric == metric
+
+
+@pytest.mark.parametrize("bounds", [{}, {"max_delay": 9}])
+def test_of_equal_paths_the_least_filled_and_then_the_first_name_is_taken(bounds):
+    """The larger least ratio of a path counts; then nodes, then links, in alphabetical order."""
+    links = [("z1", "S", "M", 40), ("z2", "M", "T", 90), ("a1", "S", "N", 60), ("a2", "N", "T", 60)]
+    links += [("y1", "S", "L", 60), ("y2", "L", "T", 70), ("y3", "L", "T", 60)]
+    graph = build_topology(
+        "STMNL", [Arc(tail, head, 100, name, delay=1) for name, tail, head, _ in links]
+    )
+    free = np.array([left for *_, left in links])
+
+    def take():
+        # A path over the bound that is cheaper, so that the search under bounds decides.
+        dear = build_topology("STMNL", [*graph.arcs, Arc("S", "T", 100, "slow", delay=50)])
+        used, left = (dear, np.append(free, 100)) if bounds else (graph, free)
+        found = find_constrained_path(used, 0, 1, PathConstraints(**bounds), left)
+        assert isinstance(found, ConstrainedPath)
+        return [used.arcs[arc].name for arc in found.path], found.fill
+
+    # Over L and N the least ratio is 60 %, over M 40 %; L is before N, y2 before y3.
+    assert take() == (["y1", "y2"], 0.6)
+    free[5] = 50
+    assert take() == (["y1", "y3"], 0.6)
+    free[4] = 59
+    assert take() == (["a1", "a2"], 0.6)
+
+
+def test_a_search_under_bounds_ends_after_the_labels_it_may_settle(monkeypatch):
+    """Each node of a row is settled once: six for the path from the first to the last of seven."""
+    graph = build_topology("ABCDEFG", [Arc(a, b, 1, delay=2) for a, b in pairwise("ABCDEFG")])
+    dear = build_topology("ABCDEFG", [*graph.arcs, Arc("A", "G", 1, delay=50)])
+    asked = PathConstraints(max_delay=20)
+    monkeypatch.setattr(bounded_paths, "MAX_LABELS", 6)
+    found = find_constrained_path(dear, 0, 6, asked, dear.reservable)
+    assert isinstance(found, ConstrainedPath)
+    assert found.hops == 6
+    monkeypatch.setattr(bounded_paths, "MAX_LABELS", 5)
+    with pytest.raises(bounded_paths.TooManyLabels, match=r"more than 5 partial paths .* A to G"):
+        find_constrained_path(dear, 0, 6, asked, dear.reservable)

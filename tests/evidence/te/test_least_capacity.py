@@ -50,3 +50,32 @@ def test_failures_share_what_is_added():
 
 def test_what_fits_needs_nothing():
     assert minimise_added_capacity(SQUARE, [case("A-B", 10)]).capacity.sum() == pytest.approx(0)
+
+
+@pytest.mark.parametrize("rates", [(13, 4), (4, 13), (0.5, 13), (13, 0.5)])
+def test_each_case_counts_with_its_own_traffic_whichever_is_larger(rates):
+    """On A-D-C and on A-B-C each what its own failure's traffic has above 10."""
+    added = minimise_added_capacity(SQUARE, [case("A-B", rates[0]), case("A-D", rates[1])])
+    lacks = [max(rate - 10, 0) for rate in rates]
+    assert dict(zip(SQUARE.links, added.capacity.tolist(), strict=True)) == pytest.approx(
+        {"A-B": lacks[1], "B-C": lacks[1], "A-D": lacks[0], "D-C": lacks[0]}, abs=1e-9
+    )
+    binding = [link for link, lack in zip(("A-D", "A-B"), lacks, strict=True) if lack]
+    assert {
+        link for link, binds in zip(SQUARE.links, added.is_bottleneck, strict=True) if binds
+    } == {each for link in binding for each in (link, {"A-D": "D-C", "A-B": "B-C"}[link])}
+
+
+def test_dear_links_are_spared_and_a_given_capacity_counts_in_place_of_the_links_own():
+    # 5 above the 20 of both ways: on the way whose links cost 2 + 2, not on that of 3 + 3.
+    whole = (traffic(25), np.zeros(8, dtype=bool))
+    added = minimise_added_capacity(SQUARE, [whole], cost=np.array([3.0, 3.0, 2.0, 2.0]))
+    assert added.capacity.tolist() == pytest.approx([0, 0, 5, 5])
+    half = np.full(8, 5.0)
+    added = minimise_added_capacity(SQUARE, [whole], half, np.array([3.0, 3.0, 2.0, 2.0]))
+    assert added.capacity.tolist() == pytest.approx([0, 0, 15, 15])
+    # Both ways carry traffic, so that both cost what a unit of it costs: 2 + 2.
+    ways = [list(SQUARE.find_path_through(*way)) for way in ("ABC", "ADC")]
+    assert [added.prices[0, way].sum() for way in ways] == pytest.approx([4, 4])
+    with pytest.raises(ValueError, match="no way at all"):
+        minimise_added_capacity(SQUARE, [(traffic(1), np.ones(8, dtype=bool))])

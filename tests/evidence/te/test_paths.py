@@ -163,3 +163,59 @@ def test_64_first_paths_are_tried_for_a_pair_that_shares_no_risk(partner, is_fou
     )
     pair = find_disjoint_pair(graph, 0, 1, graph.igp, "risk")
     assert (pair is not None) == is_found
+
+
+def list_all_paths(graph, source, target):
+    """Every path without a node twice, by trying every arc."""
+    found, waiting = [], [(source, ())]
+    while waiting:
+        node, path = waiting.pop()
+        if node == target:
+            found.append(path)
+            continue
+        seen = {source, *(int(graph.head[arc]) for arc in path)}
+        heads = {arc: int(graph.head[arc]) for arc in graph.arcs_from[node]}
+        waiting += [(head, (*path, arc)) for arc, head in heads.items() if head not in seen]
+    return found
+
+
+def share_something(graph, first, second, kind):
+    """Whether two paths share a link, an inner node, or a risk."""
+    if {graph.arcs[arc].name for arc in first} & {graph.arcs[arc].name for arc in second}:
+        return True
+    if kind == "node":
+        inner = [{int(graph.head[arc]) for arc in path[:-1]} for path in (first, second)]
+        return bool(inner[0] & inner[1])
+    risks = [{risk for arc in path for risk in graph.arcs[arc].risks} for path in (first, second)]
+    return kind == "risk" and bool(risks[0] & risks[1])
+
+
+@pytest.mark.parametrize("kind", ["link", "node", "risk"])
+def test_no_pair_of_all_is_cheaper_and_the_cheaper_path_is_first(kind):
+    """Bhandari 1999: against every two paths, with parallel links and shared risks."""
+    found_some = 0
+    for seed in range(40):
+        draw = np.random.default_rng(seed)
+        arcs = []
+        for number in range(10):
+            ends = draw.choice(6, 2, replace=False)
+            risks = frozenset(f"r{risk}" for risk in draw.choice(7, draw.integers(0, 2)))
+            cost = int(draw.integers(1, 9))
+            arcs.append(Arc(*(f"n{end}" for end in ends), 1, f"l{number}", igp=cost, risks=risks))
+        graph = build_topology([f"n{each}" for each in range(6)], add_reverse_arcs(arcs))
+        cost = {path: int(graph.igp[list(path)].sum()) for path in list_all_paths(graph, 0, 5)}
+        sums = [
+            cost[first] + cost[second]
+            for first, second in itertools.combinations(cost, 2)
+            if not share_something(graph, first, second, kind)
+        ]
+        pair = find_disjoint_pair(graph, 0, 5, graph.igp, kind)
+        assert (pair is None) == (not sums)
+        if pair is not None:
+            found_some += 1
+            assert not share_something(graph, pair.first, pair.second, kind)
+            assert cost[pair.first] <= cost[pair.second]
+            assert cost[pair.first] + cost[pair.second] == pair.cost == min(sums)
+            # With fewer paths than are tried nothing is left open.
+            assert pair.is_optimal
+    assert found_some > 5

@@ -1,5 +1,7 @@
 """Placement and preemption worked by hand, and what must hold after any sequence of events."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -222,3 +224,100 @@ def test_order_of_declaration_does_not_matter_and_a_placement_is_a_fixed_point(
     kept = [outcome.request for outcome in first.outcomes if outcome.route is not None]
     again = place_paths(graph, kept, fixed_paths=first.get_paths(), preemption=rule)
     assert again.get_paths() == first.get_paths()
+
+
+@pytest.mark.parametrize("rule", ["lowest-priority-first", "fewest", "least-bandwidth"])
+def test_RFC_4829_2_no_other_victims_of_a_link_are_better_by_the_rule(rule):
+    """One link, all choices of victims: the weakest first, the fewest, none that is needless."""
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        held = {
+            f"h{number}": (int(draw.integers(1, 12)), int(draw.integers(2, 8)))
+            for number in range(6)
+        }
+        total = sum(bandwidth for bandwidth, _ in held.values())
+        asked = int(draw.integers(1, total))
+        state = Reservations(make_bandwidth_constraints(np.array([total])))
+        for name, (bandwidth, hold) in held.items():
+            state.reserve(name, Reservation((0,), bandwidth, hold=hold))
+        state.reserve("new", Reservation((0,), asked, hold=0))
+        setup = int(draw.integers(1, 5))
+        chosen = choose_victims(state, (0,), "new", setup, rule)
+        weaker = [name for name, (_, hold) in held.items() if hold > setup]
+        assert set(chosen) <= set(weaker)
+
+        def free(names, held=held):
+            return sum(held[name][0] for name in names)
+
+        enough = [
+            names
+            for count in range(len(weaker) + 1)
+            for names in itertools.combinations(weaker, count)
+            if free(names) >= asked
+        ]
+        if not enough:
+            assert set(chosen) == set(weaker)
+            continue
+        assert free(chosen) >= asked
+        # What is left of each but the last one chosen does not do.
+        assert all(free(chosen[:count]) < asked for count in range(len(chosen)))
+        if rule == "fewest":
+            assert len(chosen) == len(enough[0])
+        if rule == "lowest-priority-first":
+            keys = [(held[name][1], held[name][0], name) for name in weaker]
+            assert chosen == [name for *_, name in sorted(keys, reverse=True)][: len(chosen)]
+
+
+def test_RFC_4829_2_ties_of_victims_by_hand():
+    """Of as many the weakest, of as weak the smallest, of as small by name; 10 are to be freed."""
+    cases = [
+        ("fewest", {"a": (10, 5), "b": (12, 6), "c": (20, 6)}, ["b"]),
+        ("fewest", {"a": (10, 5), "b": (10, 5)}, ["b"]),
+        ("fewest", {"a": (7, 6), "b": (6, 6), "c": (3, 7), "d": (2, 7)}, ["a", "c"]),
+        ("fewest", {"a": (6, 6), "b": (6, 7), "c": (6, 7)}, ["b", "c"]),
+        ("least-bandwidth", {"a": (12, 7), "b": (11, 6), "c": (11, 7), "d": (11, 7)}, ["c"]),
+        ("least-bandwidth", {"a": (6, 7), "b": (6, 6), "c": (4, 7), "d": (5, 5)}, ["b", "c"]),
+        ("lowest-priority-first", {"a": (5, 7), "b": (5, 7), "c": (9, 6)}, ["b", "a"]),
+        ("lowest-priority-first", {"a": (5, 6), "b": (9, 7), "c": (1, 7)}, ["b", "c"]),
+    ]
+    for rule, held, expected in cases:
+        total = sum(bandwidth for bandwidth, _ in held.values())
+        state = Reservations(make_bandwidth_constraints(np.array([total])))
+        for name, (bandwidth, hold) in held.items():
+            state.reserve(name, Reservation((0,), bandwidth, hold=hold))
+        state.reserve("new", Reservation((0,), 10, hold=0))
+        assert choose_victims(state, (0,), "new", 0, rule) == expected, (rule, held)
+
+
+def test_RFC_4829_2_what_goes_on_one_link_frees_the_next_and_its_own_class_type_alone():
+    graph = build_topology("ABC", [Arc("A", "B", 20), Arc("B", "C", 20)])
+    state = Reservations(make_bandwidth_constraints(graph.reservable))
+    for name, path in (("first", (0,)), ("both", (0, 1)), ("second", (1,))):
+        state.reserve(name, Reservation(path, 10, hold=6))
+    state.reserve("new", Reservation((0, 1), 10, hold=0))
+    # Of the two on the first link the last by name, "first"; on the second then "second".
+    assert choose_victims(state, (0, 1), "new", 0) == ["first", "second"]
+    assert choose_victims(state, (1, 0), "new", 0) == ["second", "first"]
+    # CT1 may have 10 of 20 (RFC 4125): a path of CT1 displaces its own, not a weaker one of CT0.
+    state = Reservations(
+        make_bandwidth_constraints(graph.reservable, "mam", np.array([[20, 10], [20, 10]]))
+    )
+    state.reserve("of CT0", Reservation((0,), 5, 0, 7))
+    state.reserve("of CT1", Reservation((0,), 10, 1, 5))
+    state.reserve("new", Reservation((0,), 5, 1, 0))
+    assert choose_victims(state, (0,), "new", 4) == ["of CT1"]
+    assert choose_victims(state, (0,), "new", 5) == []
+
+
+def test_requests_that_cannot_be_told_apart_or_are_of_no_te_class_are_refused():
+    same = [PathRequest("x", 0, 3, PathConstraints(1))] * 2
+    with pytest.raises(ValueError, match="two requests have the same name"):
+        place_paths(diamond(), same)
+    constraints = make_bandwidth_constraints(
+        diamond().reservable, classes=frozenset({(0, 7), (0, 3)})
+    )
+    asked = [PathRequest("x", 0, 3, PathConstraints(1), 0, 7, 3)]
+    assert place_paths(diamond(), asked, bandwidth_constraints=constraints).get_paths()
+    asked = [PathRequest("x", 0, 3, PathConstraints(1), 0, 7, 4)]
+    with pytest.raises(ValueError, match="class type 0 with priorities 7 and 4 is no TE-class"):
+        place_paths(diamond(), asked, bandwidth_constraints=constraints)

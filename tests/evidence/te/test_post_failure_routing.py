@@ -1,5 +1,7 @@
 """Loads after single link failures: public values of SNDlib, routing from scratch, small cases."""
 
+import itertools
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -82,3 +84,76 @@ def test_a_bridge_is_a_loss_and_two_parts_not_a_division_by_zero():
     assert after.loads[0] == 1
     label = find_components(graph, ~dead)
     assert label[0] == label[1] != label[2]
+
+
+@pytest.mark.parametrize("single_path", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_moved_and_the_longest_way_of_each_two_nodes_by_networkx(seed, single_path):
+    """Stretch: the growth of the longest of the equal paths, or of the path of smallest numbers."""
+    draw = np.random.default_rng(seed)
+    drawn = nx.gnm_random_graph(8, 13, seed=seed)
+    nodes = [str(node) for node in drawn]
+    arcs = [
+        Arc(nodes[a], nodes[b], 1, igp=int(draw.integers(1, 4)), delay=int(draw.integers(1, 50)))
+        for a, b in drawn.edges
+    ]
+    graph = build_topology(nodes, add_reverse_arcs(arcs))
+    traffic = draw.random((8, 8)) * (draw.random((8, 8)) < 0.4) * (1 - np.eye(8))
+    routing = ShortestPathRouting(graph, graph.igp, traffic, single_path=single_path)
+    total = nx.DiGraph()
+    total.add_nodes_from(range(8))
+    for arc in range(len(graph.arcs)):
+        ends = int(graph.tail[arc]), int(graph.head[arc])
+        total.add_edge(*ends, igp=int(graph.igp[arc]), delay=int(graph.delay[arc]))
+
+    def list_ways(net, source, target):
+        if not nx.has_path(net, source, target):
+            return []
+        ways = list(nx.all_shortest_paths(net, source, target, weight="igp"))
+        # At each node the next one of the smallest number: the first of all in that order.
+        return [min(ways)] if single_path else ways
+
+    def measure(ways):
+        return max((nx.path_weight(total, way, "delay") for way in ways), default=0)
+
+    def share(ways, pair):
+        """Part of the traffic between two nodes that crosses a link: equal shares at each node."""
+        if single_path:
+            return float(any(pair in itertools.pairwise(way) for way in ways))
+        at, used = {ways[0][0]: 1.0}, 0.0
+        steps = {(a, b) for way in ways for a, b in itertools.pairwise(way)}
+        for node in nx.topological_sort(nx.DiGraph(steps)):
+            following = [b for a, b in steps if a == node]
+            for each in following:
+                part = at[node] / len(following)
+                at[each] = at.get(each, 0.0) + part
+                used += part if (node, each) == pair else 0.0
+        return used
+
+    for number in range(len(graph.links)):
+        dead = graph.link == number
+        pairs = [(int(graph.tail[arc]), int(graph.head[arc])) for arc in np.flatnonzero(dead)]
+        left = total.copy()
+        left.remove_edges_from(pairs)
+        moved = stretch = 0.0
+        for source, target in zip(*np.nonzero(traffic), strict=True):
+            ways = list_ways(total, int(source), int(target))
+            if not ways:
+                continue
+            crossed = sum(share(ways, pair) for pair in pairs)
+            moved += traffic[source, target] * crossed
+            after = list_ways(left, int(source), int(target))
+            if crossed and after:
+                stretch = max(stretch, measure(after) - measure(ways))
+        found = routing.route_after_failure(dead)
+        assert found.moved == pytest.approx(moved)
+        assert found.stretch == stretch
+
+
+def test_the_path_between_two_nodes_is_empty_where_there_is_none():
+    graph = build_topology("ABC", add_reverse_arcs([Arc("A", "B", 1)]))
+    traffic = np.zeros((3, 3))
+    traffic[0, 1] = traffic[2, 1] = 1
+    routing = ShortestPathRouting(graph, graph.igp, traffic)
+    assert routing.find_path(0, 1) == (0,)
+    assert routing.find_path(2, 1) == ()

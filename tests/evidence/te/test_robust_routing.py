@@ -11,6 +11,8 @@ import pytest
 import trunkline as tl
 from trunkline.planning import place, place_robustly, survive, write_solution
 from trunkline.te import robust_program
+from trunkline.te.k_shortest_paths import find_k_shortest_paths
+from trunkline.te.optimal_routing import minimise_utilisation
 from trunkline.te.robust_program import RobustProgram
 from trunkline.te.robust_routing import minimise_worst_utilisation
 from trunkline.te.topology import Arc, Topology, add_reverse_arcs, build_topology
@@ -346,3 +348,98 @@ def test_bypasses_are_what_the_screen_of_the_written_scenario_uses() -> None:
     assert all(each.lost_bit_s == 0 for each in screened.failures)
     with pytest.raises(ValueError, match="does not survive the failure of its end"):
         place_robustly(scenario, protection="facility-bypass")
+
+
+def sum_loads_by_hand(graph: Topology, ends, rates, failures, protection: str, found):
+    """The loads of every state of a routing, one demand after the other, shape (M, F, E)."""
+    loads = np.zeros((len(rates), *failures.shape))
+    for failure, dead in enumerate(failures):
+        drawn = nx.DiGraph()
+        drawn.add_nodes_from(range(len(graph.nodes)))
+        up = np.flatnonzero(~dead)
+        drawn.add_edges_from(zip(graph.tail[up].tolist(), graph.head[up].tolist(), strict=True))
+        for number, (pair, rate) in enumerate(zip(found.paths, rates.T, strict=True)):
+            if not nx.has_path(drawn, *ends[number]):
+                continue
+            broken = [arc for arc in pair.path if dead[arc]]
+            carriers = [pair.path]
+            if protection == "one-plus-one":
+                carriers = [pair.path, pair.backup]
+            elif protection == "backup" and broken:
+                carriers = [pair.backup]
+            elif protection == "facility-bypass":
+                carriers += [found.bypasses[arc] for arc in broken if arc in found.bypasses]
+            for arcs in carriers:
+                for arc in arcs:
+                    loads[:, failure, arc] += 0 if dead[arc] else rate
+    return loads
+
+
+@pytest.mark.parametrize("protection", [*PROTECTIONS, "facility-bypass"])
+@pytest.mark.parametrize("most_listed", [0, 3000])
+def test_loads_of_all_states_and_the_shortest_pairs_by_hand(
+    protection, most_listed: int, monkeypatch
+) -> None:
+    """A stub whose link fails separates the last demand's ends: it is lost, its pair stays."""
+    monkeypatch.setattr(robust_program, "MAX_LISTED_COLUMNS", most_listed)
+    for seed in range(60, 64):
+        graph, ends, rates, _ = random_case(seed, 6, 9)
+        graph = build_topology(
+            [*graph.nodes, "stub"], [*graph.arcs, *add_reverse_arcs([Arc("n0", "stub", 30)])]
+        )
+        ends[-1] = (graph.node_number["n1"], graph.node_number["stub"])
+        failures = np.array([graph.link == link for link in (-1, 0, 3, 5, len(graph.links) - 1)])
+        failures = failures[:1] if protection == "none" else failures
+        found = minimise_worst_utilisation(graph, ends, rates, failures, protection)
+        by_hand = sum_loads_by_hand(graph, ends, rates, failures, protection, found)
+        assert found.loads == pytest.approx(by_hand)
+        worst = (by_hand / graph.capacity).max(axis=2)
+        assert found.worst == pytest.approx(worst)
+        assert found.mlu == pytest.approx(worst.max())
+        assert found.bound <= found.split_mlu * (1 + 1e-9)
+        assert found.bound <= found.single_path_bound * (1 + 1e-9) <= found.mlu * (1 + 2e-9)
+        assert found.mlu <= found.shortest_mlu * (1 + 1e-9)
+        if protection == "none":
+            loads = np.zeros((len(rates), len(graph.arcs)))
+            for number, (source, target) in enumerate(ends):
+                path = next(find_k_shortest_paths(graph, source, target, graph.igp, 1))
+                loads[:, list(path)] += rates[:, number][:, None]
+            assert found.shortest_mlu == pytest.approx((loads / graph.capacity).max())
+
+
+@pytest.mark.parametrize("seed", range(70, 76))
+def test_the_bound_of_generated_backups_is_free_rerouting_of_the_worst_state(
+    seed: int, monkeypatch
+) -> None:
+    """No protection undercuts what each state needs alone, by the program over arcs."""
+    monkeypatch.setattr(robust_program, "MAX_LISTED_COLUMNS", 0)
+    graph, ends, rates, failures = random_case(seed, 6, 9)
+    found = minimise_worst_utilisation(graph, ends, rates, failures, "backup")
+    least = 0.0
+    for dead in failures:
+        left = build_topology(
+            graph.nodes, [arc for arc, gone in zip(graph.arcs, dead, strict=True) if not gone]
+        )
+        for row in rates:
+            traffic = np.zeros((len(graph.nodes),) * 2)
+            for pair, rate in zip(ends, row, strict=True):
+                traffic[pair] += rate
+            least = max(least, minimise_utilisation(left, traffic, "arcs").mlu)
+    assert found.bound == pytest.approx(min(least, found.split_mlu), rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(80, 84))
+def test_one_bypass_serves_two_hours_as_well_as_any_does(seed: int) -> None:
+    graph, ends, rates, failures = random_case(seed, hours=2)
+    least = search_all_bypasses(graph, ends[:2], rates[:, :2], failures)
+    found = minimise_worst_utilisation(graph, ends[:2], rates[:, :2], failures, "facility-bypass")
+    assert found.bound <= found.split_mlu <= least * (1 + 1e-6)
+    assert found.mlu == pytest.approx(least)
+
+
+def test_failures_without_protection_and_a_first_state_with_one_are_refused() -> None:
+    graph, ends, rates, failures = random_case(0)
+    with pytest.raises(ValueError, match="loses what it breaks"):
+        minimise_worst_utilisation(graph, ends, rates, failures[:2], "none")
+    with pytest.raises(ValueError, match="the first state has no failure"):
+        minimise_worst_utilisation(graph, ends, rates, failures[1:], "backup")
