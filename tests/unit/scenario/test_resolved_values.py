@@ -1,0 +1,186 @@
+"""Values that a scenario's resolution works out, by hand, and its limits where they begin."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+import trunkline as tl
+from trunkline.scenario import Scenario, ScenarioError
+
+LINE = """\
+trunkline: 1
+nodes: [A, B, C, D]
+links:
+  A-B: {rate: 10 Mbit/s, delay: 1 ms}
+  B-C: {rate: 10 Mbit/s, delay: 1 ms}
+  C-D: {rate: 10 Mbit/s, delay: 1 ms}
+run: {duration: 5 s}
+"""
+
+
+def list_messages(text: str) -> list[tuple[str, str]]:
+    """Places and messages of a scenario's errors."""
+    with pytest.raises(ScenarioError) as caught:
+        tl.loads(text)
+    return [(each.path, each.message) for each in caught.value.diagnostics]
+
+
+def list_warnings(scenario: Scenario) -> list[str]:
+    return [each.message for each in scenario.warnings]
+
+
+@pytest.mark.parametrize(
+    ("on", "off", "rate"), [("1 s", "3 s", 4), ("3 s", "1 s", 4 / 3), ("2 s", "2 s", 2)]
+)
+def test_an_on_off_flow_sends_faster_while_on_so_that_its_mean_is_the_demand(
+    on: str, off: str, rate: float
+) -> None:
+    text = (
+        LINE
+        + f"traffic: {{EF: {{agent: udp, arrivals: on-off, mean_on: {on}, mean_off: {off}}}}}\n"
+        + "demands: {voice: {from: A, to: D, rate: 1 Mbit/s, class: EF}}\n"
+    )
+    assert tl.loads(text).resolve().flows["voice"].rate == round(rate * 1e6)
+
+
+@pytest.mark.parametrize(
+    ("parts", "shares"), [(1, [11]), (2, [6, 5]), (3, [4, 4, 3]), (5, [3, 2, 2, 2, 2])]
+)
+def test_parts_of_a_demand_differ_by_a_bit_and_the_first_are_the_larger(
+    parts: int, shares: list[int]
+) -> None:
+    text = (
+        LINE
+        + "demands: {x: {from: A, to: D, rate: 11 bit/s}}\n"
+        + f"trunks: {{mesh: {{demands: all, path: auto, split: {parts}}}}}\n"
+    )
+    resolved = tl.loads(text).resolve()
+    rates = {name: each.rate for name, each in resolved.demands.items()}
+    assert list(rates.values()) == shares
+    assert list(rates) == ["x", *(f"x.{number}" for number in range(2, parts + 1))]
+    assert [resolved.paths[name].route for name in rates] == [("A", "B", "C", "D")] * parts
+
+
+@pytest.mark.parametrize(("srgb", "is_refused"), [(2**20 - 4, False), (2**20 - 3, True)])
+def test_RFC_3032_2_1_the_last_label_of_twenty_bits_is_one_and_no_more(
+    srgb: int, is_refused: bool
+) -> None:
+    """Four nodes have the labels from the first of the block on: 2^20 - 1 is the last."""
+    text = LINE + f"te: {{srgb: {srgb}}}\npaths: {{p: {{from: A, segments: [D]}}}}\n"
+    if is_refused:
+        message = "the label of the last node would be 1048576"
+        assert list_messages(text) == [("te.srgb", message)]
+    else:
+        assert tl.loads(text).resolve().routes["p"].nodes == ["A", "B", "C", "D"]
+
+
+@pytest.mark.parametrize(("factor", "rate"), [(0.5, 5_000_000), (1e-8, 1), (3, 30_000_000)])
+def test_rates_times_a_scale_are_whole_and_1_bit_a_second_at_least(
+    factor: float, rate: int
+) -> None:
+    text = (
+        f"scale: {factor}\n"
+        + LINE
+        + "flows: {f: {agent: udp, from: A, to: B, rate: 10 Mbit/s, size: 500 B}}\n"
+    )
+    resolved = tl.loads(text).resolve()
+    assert {arc.options.rate for arc in resolved.arcs} == {rate}
+    assert {arc.options.rate for arc in resolved.get_unscaled().arcs} == {10_000_000}
+    assert resolved.flows["f"].rate == rate
+
+
+@pytest.mark.parametrize(
+    ("nodes", "link", "found"),
+    [
+        ("A-B, C", "A-B-C", ("A-B", "C")),
+        ("A, B-C", "A-B-C", ("A", "B-C")),
+        ("A-, B", "A--B", ("A-", "B")),
+        ("A, B, A-B, B-C, C", "A-B-C", "the name A-B-C can be split in two ways"),
+        ("A, B, C", "A-B-C", "the ends of A-B-C are not known"),
+        ("A, B", "A-C", "there is no node C"),
+    ],
+)
+def test_a_link_has_the_ends_of_the_only_reading_of_its_name(
+    nodes: str, link: str, found: tuple[str, str] | str
+) -> None:
+    text = f"""\
+trunkline: 1
+nodes: [{nodes}]
+links: {{'{link}': {{rate: 1 Mbit/s}}}}
+run: {{duration: 1 s}}
+"""
+    if isinstance(found, str):
+        [(_, message)] = list_messages(text)
+        assert message.startswith(found)
+    else:
+        arc = tl.loads(text).resolve().arcs[0]
+        assert (arc.source, arc.target) == found
+
+
+@pytest.mark.parametrize(("links", "more"), [(3, ""), (4, "; and 1 more"), (5, "; and 2 more")])
+def test_of_places_without_a_backup_three_reasons_are_shown(links: int, more: str) -> None:
+    nodes = "ABCDEF"[: links + 1]
+    text = f"""\
+trunkline: 1
+nodes: [{", ".join(nodes)}]
+defaults: {{link: {{rate: 10 Mbit/s, delay: 1 ms}}}}
+links: {{{", ".join(f"{a}-{b}: {{}}" for a, b in itertools.pairwise(nodes))}}}
+paths: {{p: {{route: [{", ".join(nodes)}]}}}}
+trunks: {{t: {{path: p, flows: all}}}}
+flows: {{f: {{agent: udp, from: A, to: {nodes[-1]}, rate: 1 Mbit/s, size: 500 B}}}}
+protections: {{guard: {{path: p, backup: auto, kind: facility-bypass}}}}
+run: {{duration: 1 s}}
+"""
+    [message] = [each for each in list_warnings(tl.loads(text)) if "without a backup" in each]
+    assert message.startswith(f"{links} places of paths without a backup: ")
+    assert message.count("; ") == 2 + bool(more)
+    assert message.endswith(more)
+
+
+def test_names_of_backups_of_long_names_are_numbered_and_fit() -> None:
+    """64 characters at most; those that no longer tell what they protect have a number."""
+    stem = "x" * 44
+    paths = [f"{stem}{number}" for number in range(3)]
+    text = f"""\
+trunkline: 1
+nodes: [A, B, C]
+defaults: {{link: {{rate: 10 Mbit/s, delay: 1 ms}}}}
+links: {{A-B: {{}}, B-C: {{}}, A-C: {{}}}}
+paths: {{{", ".join(f"{name}: {{route: [A, B, C]}}" for name in paths)}}}
+trunks: {{{", ".join(f"t{n}: {{path: {name}, flows: f{n}}}" for n, name in enumerate(paths))}}}
+flows:
+  f0: {{agent: udp, from: A, to: C, rate: 1 Mbit/s, size: 500 B}}
+  f1: {{agent: udp, from: A, to: C, rate: 1 Mbit/s, size: 500 B}}
+  f2: {{agent: udp, from: A, to: C, rate: 1 Mbit/s, size: 500 B}}
+protections: {{LONG: {{path: all, backup: auto, kind: backup}}}}
+run: {{duration: 1 s}}
+"""
+    for protection in ("g" * 12, "g" * 13, "g" * 64):
+        resolved = tl.loads(text.replace("LONG", protection)).resolve()
+        backups = [name for name in resolved.paths if name not in paths]
+        assert len(set(backups)) == 3
+        assert all(len(name) <= 64 for name in backups)
+        # 12, a dot and 45 are 58, which leaves room for a dot and a number of five digits.
+        is_whole = len(protection) == 12
+        assert all((stem in name) == is_whole for name in backups)
+
+
+@pytest.mark.parametrize(("end", "moves"), [("4999 ms", 2), ("5 s", 1)])
+def test_a_path_goes_back_after_maintenance_unless_the_run_ends_then(end: str, moves: int) -> None:
+    text = f"""\
+trunkline: 1
+nodes: [A, B, C]
+defaults: {{link: {{rate: 10 Mbit/s, delay: 1 ms}}}}
+links: {{A-B: {{}}, B-C: {{}}, A-C: {{}}}}
+paths: {{p: {{route: [A, B], bandwidth: 1 Mbit/s}}}}
+signalling: {{kind: rsvp-te}}
+maintenance: {{work: {{link: A-B, from: 2 s, to: {end}, drain: lsp, lead: 1 s}}}}
+run: {{duration: 6 s}}
+"""
+    found = tl.loads(text).resolve().drain_moves
+    times = [1, 5.999] if moves == 2 else [1]
+    assert [each.at for each in found] == [round(time * 1e9) for time in times]
+    routes = [("A->C", "C->B"), ("A->B",)]
+    assert [tuple(each.arcs) for each in found] == routes[:moves]
