@@ -1,6 +1,11 @@
 """Classifier rows: what the engine looks up for each packet must be what the rules say."""
 
+import itertools
+import json
+import random
 from typing import Any
+
+import pytest
 
 from trunkline.engine import simulate
 from trunkline.network import Network, compile
@@ -201,3 +206,77 @@ def test_sch_cake_set_rate_a_tins_quantum_is_a_4096th_of_a_second_within_300_and
             [tin] = port_of(net, "A->B")["classes"]
             kernel = max(min((rate_bit_s // 8) >> 12, 1514), 300)
             assert tin["queue"]["flows"]["quantum_bytes"] == kernel
+
+
+RULE_ENDS = """\
+trunkline: 1
+nodes: [S, A, B, C]
+defaults: {link: {rate: 10 Mbit/s}}
+links: {S-A: {}, A-B: {port: p, conditioner: c}, B-C: {}}
+flows:
+  f: {agent: tcp, from: S, to: C}
+  g: {agent: udp, from: S, to: B, rate: 1 Mbit/s}
+  h: {agent: udp, from: C, to: S, rate: 1 Mbit/s, replicate: 2}
+run: {duration: 1 s}
+"""
+ENDS = {"f": ("S", "C", "tcp"), "g": ("S", "B", "udp"), "h[0]": ("C", "S", "udp")}
+ENDS["h[1]"] = ENDS["h[0]"]
+
+
+def draw_rule(stream: random.Random, keys: list[str]) -> dict[str, Any]:
+    """Conditions of a rule: some of the keys, each with one value or two."""
+    options: dict[str, list[Any]] = {
+        "flow": ["f", "g", "h", "h[0]", "h[1]"],
+        "source": ["S", "B", "C"],
+        "destination": ["S", "B", "C"],
+        "protocol": ["tcp", "udp"],
+        "dscp": [0, 10, 46],
+        "tc": [0, 3, 5],
+    }
+    return {key: stream.sample(options[key], stream.choice((1, 1, 2))) for key in keys}
+
+
+def holds(rule: dict[str, Any], flow: str, is_ack: bool, dscp: int | None, tc: int | None) -> bool:
+    """Whether a packet meets every condition: a labelled one shows no DSCP, an IP packet no TC."""
+    source, destination, protocol = ENDS[flow]
+    if is_ack:
+        source, destination = destination, source
+    shown = {"source": {source}, "destination": {destination}, "protocol": {protocol}}
+    shown |= {"flow": {flow, flow.partition("[")[0]}, "dscp": {dscp}, "tc": {tc}}
+    return all(shown[key] & set(values) for key, values in rule.items())
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_first_of_random_rules_that_holds_decides_for_every_packet(seed: int) -> None:
+    """Each kind of condition alone, and several together, by their definitions one by one."""
+    stream = random.Random(seed)
+    kinds = ["flow", "source", "destination", "protocol", "dscp", "tc"]
+    sets = [[kinds[seed % 6]]] if seed < 12 else []
+    sets += [stream.sample(kinds, stream.randint(1, 3)) for _ in range(0 if seed < 6 else 4)]
+    # No packet shows both.
+    sets = [[key for key in keys if key != "tc" or "dscp" not in keys] for keys in sets]
+    rules = [draw_rule(stream, keys) for keys in sets]
+    written = [{**rule, "class": stream.choice("ab"), "precedence": 1} for rule in rules]
+    ports = {"p": {"classes": {"a": {}, "b": {}, "default": {}}, "scheduler": "drr"}}
+    ports["p"]["classify"] = written  # type: ignore[assignment]
+    profiles = {f"r{number}": {"green": {"dscp": number}} for number in range(len(rules))}
+    metered = [{**rule, "profile": f"r{number}"} for number, rule in enumerate(rules)]
+    conditioners = {"c": {"rules": metered, "profiles": profiles}}
+    text = f"{RULE_ENDS}ports: {json.dumps(ports)}\nconditioners: {json.dumps(conditioners)}\n"
+    net = compile(load(text))
+    meter = net.data["conditioners"][0]  # type: ignore[typeddict-item]
+    for number, flow in enumerate(ENDS):
+        for is_ack, (dscp, tc) in itertools.product(
+            (False, True), [(0, None), (10, None), (46, None), (None, 0), (None, 3), (None, 5)]
+        ):
+            place = next(
+                (at for at, rule in enumerate(rules) if holds(rule, flow, is_ack, dscp, tc)), None
+            )
+            expected = ("default", 0) if place is None else (written[place]["class"], 1)
+            assert looked_up(net, "A->B", flow, ack=is_ack, dscp=dscp, tc=tc) == expected
+            if tc is None:
+                rows = meter["classifier"]
+                row = rows["flow_rows"][2 * number + is_ack] if rows["flow_rows"] else 0
+                profile = rows["rows"][row][dscp or 0][0]
+                name = None if profile == 0 else meter["profiles"][profile - 1]["name"]
+                assert name == (None if place is None else f"r{place}")
