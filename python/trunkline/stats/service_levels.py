@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 MAX_BOUNDS_SHOWN = 60  # Maximum number of bounds that the terminal shows.
+OUTCOMES = ("broken", "not judged", "met")  # In the order in which too many are shown.
 
 
 class SlaBoundLike(Protocol):
@@ -273,7 +274,8 @@ def build_levels_table(levels: Sequence[Level]) -> RichTable:
     levels_shown = list(levels)
     title = "Service levels"
     if len(levels_shown) > MAX_BOUNDS_SHOWN:
-        levels_shown = sorted(levels, key=lambda level: level.met)[:MAX_BOUNDS_SHOWN]
+        levels_shown = sorted(levels, key=lambda level: OUTCOMES.index(level.outcome))
+        levels_shown = levels_shown[:MAX_BOUNDS_SHOWN]
         title = (
             f"Service levels ({MAX_BOUNDS_SHOWN}, the broken first; "
             f"{len(levels) - MAX_BOUNDS_SHOWN} more)"

@@ -9,7 +9,12 @@ from trunkline.results.schemas import find_field
 from trunkline.results.terminal_tables import render_to_text
 from trunkline.scenario.sla import SlaBound
 from trunkline.stats import judge_bounds, mean_interval
-from trunkline.stats.service_levels import _format_mean, build_levels_table, format_promise
+from trunkline.stats.service_levels import (
+    Level,
+    _format_mean,
+    build_levels_table,
+    format_promise,
+)
 
 from ..results.raw import column, network, tables
 
@@ -203,3 +208,15 @@ def test_as_many_bounds_as_fit_are_shown_in_their_order() -> None:
     )
     assert "Service levels (60, the broken first; 1 more)" in more
     assert more.count("BROKEN") == 2
+
+
+def test_bounds_that_are_not_judged_do_not_take_the_place_of_broken_ones() -> None:
+    bound, values = lossy(0.05), (0.06,)
+    silent = Level(bound, values, 0, None, "call", 1, unjudged=1)
+    broken, met = (Level(bound, values, kept, 0.06, "call", 1, unjudged=0) for kept in (0, 1))
+    text = render_to_text([build_levels_table([met] * 30 + [silent] * 60 + [broken])], width=100)
+    assert "Service levels (60, the broken first; 31 more)" in text
+    lines = [line for line in text.splitlines() if "loss at most" in " ".join(line.split())]
+    assert "BROKEN" in lines[0]
+    assert all("not judged" in line for line in lines[1:])
+    assert len(lines) == 60
