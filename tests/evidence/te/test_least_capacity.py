@@ -68,11 +68,11 @@ def test_each_case_counts_with_its_own_traffic_whichever_is_larger(rates):
 
 def test_dear_links_are_spared_and_a_given_capacity_counts_in_place_of_the_links_own():
     # 5 above the 20 of both ways: on the way whose links cost 2 + 2, not on that of 3 + 3.
-    whole = (traffic(25), np.zeros(8, dtype=bool))
-    added = minimise_added_capacity(SQUARE, [whole], cost=np.array([3.0, 3.0, 2.0, 2.0]))
+    all_up = (traffic(25), np.zeros(8, dtype=bool))
+    added = minimise_added_capacity(SQUARE, [all_up], cost=np.array([3.0, 3.0, 2.0, 2.0]))
     assert added.capacity.tolist() == pytest.approx([0, 0, 5, 5])
     half = np.full(8, 5.0)
-    added = minimise_added_capacity(SQUARE, [whole], half, np.array([3.0, 3.0, 2.0, 2.0]))
+    added = minimise_added_capacity(SQUARE, [all_up], half, np.array([3.0, 3.0, 2.0, 2.0]))
     assert added.capacity.tolist() == pytest.approx([0, 0, 15, 15])
     # Both ways carry traffic, so that both cost what a unit of it costs: 2 + 2.
     ways = [list(SQUARE.find_path_through(*way)) for way in ("ABC", "ADC")]
