@@ -40,9 +40,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--linux``: the long tier of the Linux engine too; ``--pin``: rewrite the pinned results."""
+    """``--slow``, ``--linux``: tests that are left out without; ``--pin``: rewrite the pins."""
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow as well")
     parser.addoption(
-        "--linux", action="store_true", help="run the guests that take minutes as well"
+        "--linux", action="store_true", help="run the tests marked guests, and slow, as well"
     )
     parser.addoption(
         "--pin", action="store_true", help="rewrite tests/pinned-*.csv where results differ"
@@ -108,14 +109,17 @@ def _get_sort_key(item: pytest.Item) -> tuple[int, str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Long files first; skip the long tier, with its reason, unless it was asked for."""
+    """Long files first; skip slow tests and those of guests, with the reason, unless asked for."""
     items.sort(key=_get_sort_key)
     if config.getoption("--linux"):
         return
-    skip = pytest.mark.skip(reason="guests that take minutes: ./dev test --linux")
+    skipped = {"guests": "guests of the Linux engine: ./dev test --linux"}
+    if not config.getoption("--slow"):
+        skipped["slow"] = "slow: ./dev test --slow"
     for item in items:
-        if item.get_closest_marker("guest_minutes"):
-            item.add_marker(skip)
+        for marker, reason in skipped.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 MD1_SCENARIO = """
@@ -152,8 +156,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PreforkServer |
 
 STUDY_RUNS = {"bhani1999": 3}
 """Replications of the study that tests look at, if not 2: the least that decides its claims."""
-SHORTER_STUDIES = {"andreozzi2001": {"duration": "120 s"}}
-"""What tests change in a study of which they look at no value: its 84 runs take long."""
+SHORTER_STUDIES = {
+    "andreozzi2001": {"duration": "120 s"},
+    "avallone2003": {"run.duration": "16 s"},
+}
+"""What tests change in studies of which they look at no value: their runs take long."""
 
 
 @pytest.fixture(scope="session")
@@ -174,7 +181,7 @@ def reproduce_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], 
         study, seeds = find_study(name), range(1, STUDY_RUNS.get(name, 2) + 1)
         shorter = SHORTER_STUDIES.get(name, {})
         cases = {
-            key: case.model_copy(update={"set": case.set | shorter})
+            key: case.model_copy(update={"set": shorter | case.set})
             for key, case in study.cases.items()
         }
         study = study.model_copy(update={"cases": cases})

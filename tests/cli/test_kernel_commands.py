@@ -141,6 +141,7 @@ def test_reproduce_runs_in_the_kernel_what_it_can_and_names_the_rest(monkeypatch
     assert table.split("DE ")[1].split()[3:5] == ["0.444", "1"]
 
 
+@pytest.mark.slow
 def test_reproduce_in_the_kernel_goes_on_where_it_was_cut(monkeypatch, tmp_path):
     asked = []
 
@@ -182,6 +183,7 @@ def test_reproduce_in_the_kernel_goes_on_where_it_was_cut(monkeypatch, tmp_path)
     assert len(asked) == 9
 
 
+@pytest.mark.slow
 def test_reproduce_in_the_kernel_stores_what_its_verdicts_would_have_caught(monkeypatch, tmp_path):
     asked, limits = [], []
 

@@ -68,6 +68,20 @@ EXAMPLE_SECONDS = {
     "wfq-shares": 2,
 }
 """How long each shipped example runs here at most."""
+SLOW_EXAMPLES = {
+    "bufferbloat",
+    "calls-in-af",
+    "drop-models",
+    "lesson-1-trunks",
+    "lesson-2-diffserv",
+    "ping-per-class",
+    "priority-voice",
+    "protected-ring",
+    "tcp-against-udp",
+    "trunks",
+    "web-over-restoration",
+}
+"""Those of many packets or seeds: each takes a second of a processor or more."""
 DRAWN_ALTERATIONS = 6
 DRAWN_OF_SEVERAL_SEEDS = 3
 GROWTH_OF_MARGIN = 1 / (1 - 0.1)
@@ -134,7 +148,13 @@ def test_alterations_are_drawn_of_every_shipped_example() -> None:
     assert set(EXAMPLE_SECONDS) == set(list_examples())
 
 
-@pytest.mark.parametrize("name", EXAMPLE_SECONDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in SLOW_EXAMPLES else name
+        for name in EXAMPLE_SECONDS
+    ],
+)
 def test_no_alteration_drawn_of_an_example_agrees_beyond_the_printed_power(name: str) -> None:
     """K6: the simulator in the kernel's place, with other coins; it tells no more than a kernel."""
     text = list_examples()[name].read_text()

@@ -29,6 +29,7 @@ psutil = pytest.importorskip("psutil")
 pytest.importorskip("distributed")
 
 
+@pytest.mark.slow
 def test_f10_a_worker_that_is_killed_costs_nothing(
     start: Start, slow: Path, tmp_path: Path
 ) -> None:
@@ -191,6 +192,7 @@ def killing(number: int, deaths: Path, missing: list[RunTask]) -> Callable[..., 
     return working
 
 
+@pytest.mark.slow
 def test_f10_a_killed_worker_of_a_cluster_of_ones_own_costs_nothing(
     cluster_of: Callable[..., Cluster], start: Start, tmp_path: Path
 ) -> None:
@@ -207,6 +209,7 @@ def test_f10_a_killed_worker_of_a_cluster_of_ones_own_costs_nothing(
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
 
+@pytest.mark.slow
 def test_f10_a_run_that_kills_every_worker_of_ones_own_cluster_fails_alone(
     cluster_of: Callable[..., Cluster],
     study: Path,
@@ -255,6 +258,7 @@ def test_f10_a_cluster_without_workers_is_given_up_and_what_had_ended_is_kept(
     assert files(out) == clean
 
 
+@pytest.mark.slow
 def test_f22_a_scheduler_that_dies_is_said_and_what_had_ended_is_kept(
     cluster_of: Callable[..., Cluster], start: Start, slow: Path, tmp_path: Path
 ) -> None:

@@ -67,6 +67,7 @@ for moment in range(moments):
 """
 
 
+@pytest.mark.slow
 def test_f03_killed_at_50_moments_and_resumed_the_files_are_byte_equal(
     study: Path, clean: dict[str, bytes], tmp_path: Path
 ) -> None:
@@ -222,6 +223,7 @@ def test_f01_f02_ctrl_c_within_a_second_also_inside_the_engine(start: Start, end
     assert used < 1.0
 
 
+@pytest.mark.slow
 def test_f02_what_had_ended_is_kept_and_the_rest_runs_on_resume(
     start: Start, quick: Start, slow: Path, tmp_path: Path
 ) -> None:

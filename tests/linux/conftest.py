@@ -18,7 +18,7 @@ def guest(request: pytest.FixtureRequest) -> str:
     return _require_runner(request.param)
 
 
-@pytest.fixture(params=["uml", pytest.param("qemu", marks=pytest.mark.guest_minutes)])
+@pytest.fixture(params=["uml", pytest.param("qemu", marks=pytest.mark.guests)])
 def kernel(request: pytest.FixtureRequest) -> str:
     """Each runner in virtual time; the emulated machine, which starts slowly, in the long tier."""
     return _require_runner(request.param)

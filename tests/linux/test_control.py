@@ -12,7 +12,7 @@ from trunkline.network import compile
 from trunkline.results.convergence import list_answered_changes
 from trunkline.scenario import load
 
-pytestmark = pytest.mark.guest_minutes
+pytestmark = pytest.mark.guests
 
 
 def square() -> str:

@@ -40,6 +40,7 @@ def both(written: str, folder: Path, runner: str) -> tuple[Results, Results]:
     return ours, engine.run_in_guest(network, 1, folder, runner=runner).results
 
 
+@pytest.mark.guests
 def test_five_controls_of_one_node_have_the_kernels_goodput_each(uml: str, tmp_path: Path) -> None:
     ours, found_value = both(MIXED, tmp_path, uml)
     for flow in ("cubic", "bbr", "dctcp", "vegas", "westwood"):
@@ -62,7 +63,7 @@ def test_rfc3168_s6_1_ecn_is_each_flows_own(uml: str, tmp_path: Path) -> None:
         assert results.flows.where(flow="deaf")["retransmissions"] > 0
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 @pytest.mark.parametrize("queue", ["fifo", "red", "fq-codel"])
 @pytest.mark.parametrize("control", ["cubic", "bbr", "dctcp"])
 def test_verify_finds_no_difference(control: str, queue: str, uml: str) -> None:

@@ -61,7 +61,9 @@ def test_b1_a_window_that_binds_is_goodput_times_round_trip(
 
 
 # Half a window of 48 segments is 24: every 25th segment is marked (PSH) and answered alone.
-@pytest.mark.parametrize("window", [10, 48, 100])
+@pytest.mark.parametrize(
+    "window", [10, *(pytest.param(each, marks=pytest.mark.guests) for each in (48, 100))]
+)
 def test_b1_windows_that_bind_agree_in_both_engines(window: int, uml: str) -> None:
     found = verification.verify_kernel(network(WINDOW, WINDOW=str(window)), [1], runner=uml)
     assert [row for row in found.rows if row.outcome == "differs"] == []
@@ -151,6 +153,7 @@ def test_b9_ecn_is_a_flows_own(uml: str, tmp_path: Path) -> None:
     assert again["capable"] < 10 < again["not"]
 
 
+@pytest.mark.guests
 def test_b9_the_preset_of_linux_runs_on_the_kernel(uml: str) -> None:
     """WRED as GRED has it with grio and equal priorities; the protected ring, cut, with it."""
     ring = Path(trunkline.__file__).parent / "examples" / "protected-ring.yaml"

@@ -36,7 +36,7 @@ def test_s5_who_is_capable_loses_nothing(quick: str, tmp_path: Path) -> None:
     assert dropped(RED, "true", tmp_path, quick) == (0, 0)
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 @pytest.mark.parametrize(
     ("aqm", "ecn", "drops"),
     [(RED, "false", True), (HARD, "true", True), (GRED, "true", False), (GRED, "false", True)],

@@ -98,7 +98,7 @@ def test_exported_scripts_make_the_routers_of_the_plan(quick: str, tmp_path: Pat
             assert other == pytest.approx(one, rel=0.03)
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 @pytest.mark.parametrize("name", [path.stem for path in sorted(EXAMPLES.glob("*.yaml"))])
 def test_every_example_that_the_kernel_can_run_is_exported_whole(
     name: str, uml: str, tmp_path: Path

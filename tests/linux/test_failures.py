@@ -101,10 +101,7 @@ def uml() -> str:
 
 @pytest.mark.parametrize(
     "case",
-    [
-        case if case in QUICK else pytest.param(case, marks=pytest.mark.guest_minutes)
-        for case in CASES
-    ],
+    [case if case in QUICK else pytest.param(case, marks=pytest.mark.guests) for case in CASES],
 )
 def test_the_kernel_loses_the_same_packets_by_the_same_causes(
     case: str, uml: str, tmp_path: Path
@@ -150,7 +147,7 @@ run: {duration: 15 s}
 """
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_tcp_and_voice_beside_it_come_through_a_local_repair_alike(uml: str) -> None:
     verdict = verification.verify_kernel(compile(load(MIXED)).to_json(), range(1, 7), runner=uml)
     # Known, and documented beside the other differences: ACKs around the cut, and one phase of cbr.

@@ -55,7 +55,7 @@ def gone(session, within_s=5):
 SLOW = {"n1": ("qdisc add dev l1a root tbf rate 1mbit burst 5k limit 50k",)}
 
 
-def test_a_guest_that_is_killed_is_reported_and_leaves_nothing(guest, tmp_path):
+def test_a_guest_that_is_killed_is_reported_and_leaves_nothing(kernel, tmp_path):
     before, sessions, others = read_host_network(), [], guests_of(os.getpid())
 
     def kill(_part):
@@ -65,7 +65,7 @@ def test_a_guest_that_is_killed_is_reported_and_leaves_nothing(guest, tmp_path):
 
     plan = make_line_plan(3, tc=SLOW, tcp=(make_tcp_flow(),), duration_ns=1000 * SECOND_NS)
     with pytest.raises(GuestFailed, match="before it was done") as failed:
-        execute_plan(plan, {}, tmp_path / "out", guest, on_progress=kill)
+        execute_plan(plan, {}, tmp_path / "out", kernel, on_progress=kill)
     assert "| trunkline: 5 %" in str(failed.value)
     assert gone(sessions[0])
     assert not (tmp_path / "out").exists()
@@ -130,8 +130,8 @@ def library_run(runner, folder):
     return ["-c", RUN, str(Path(__file__).parent), str(folder / "out"), runner]
 
 
-def test_nothing_of_a_guest_outlives_us_when_we_are_killed(guest, tmp_path):
-    kill_the_owner_of_a_guest(library_run(guest, tmp_path), tmp_path)
+def test_nothing_of_a_guest_outlives_us_when_we_are_killed(kernel, tmp_path):
+    kill_the_owner_of_a_guest(library_run(kernel, tmp_path), tmp_path)
 
 
 def test_nothing_of_a_run_on_this_kernel_outlives_us_when_we_are_killed(native, tmp_path):

@@ -92,6 +92,7 @@ def list_differing(verdict: EngineVerdict) -> list[tuple[str, str]]:
     return [(row.subject, row.measure) for row in verdict.rows if not row.agrees]
 
 
+@pytest.mark.guests
 def test_rfc3031_static_labels_of_exported_files_carry_the_scenarios_packets(
     frr: str, tmp_path: Path
 ) -> None:
@@ -103,7 +104,7 @@ def test_rfc3031_static_labels_of_exported_files_carry_the_scenarios_packets(
     assert sizes["B->C, default"].reference == sizes["B->C, default"].simulator == 1004
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_a_label_that_was_changed_in_one_script_is_a_difference(frr: str, tmp_path: Path) -> None:
     script = write_laboratory(LABELS, tmp_path) / "B" / "setup.sh"
     assert "as 41 via" in script.read_text()
@@ -111,7 +112,7 @@ def test_a_label_that_was_changed_in_one_script_is_a_difference(frr: str, tmp_pa
     assert ("f", "packets lost") in list_differing(verify(LABELS, tmp_path))
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_eight_exported_routers_come_up_and_verify_agrees(frr: str, tmp_path: Path) -> None:
     """Two labelled paths by DSCP, three classes at each port, two links that are overloaded."""
     verdict = verify(EIGHT, write_laboratory(EIGHT, tmp_path))
@@ -139,7 +140,7 @@ run: {duration: 4 s}
 """
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_rfc3469_a_cut_that_no_router_notices_loses_the_same_packets(
     frr: str, tmp_path: Path
 ) -> None:
@@ -151,7 +152,7 @@ def test_rfc3469_a_cut_that_no_router_notices_loses_the_same_packets(
     assert lost.simulator == lost.reference == 5
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_rfc2328_s13_ospf_of_exported_files_leads_around_a_cut(frr: str, tmp_path: Path) -> None:
     """ospfd floods, computes after 50 ms, and packets take the other way as in the simulator."""
     verdict = verify(CUT_WITH_OSPF, write_laboratory(CUT_WITH_OSPF, tmp_path))
@@ -164,7 +165,7 @@ def test_rfc2328_s13_ospf_of_exported_files_leads_around_a_cut(frr: str, tmp_pat
     assert abs(first.difference) < 0.02
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_rfc5036_labels_of_exported_ldpd_carry_the_scenarios_packets(
     frr: str, tmp_path: Path
 ) -> None:
@@ -179,7 +180,7 @@ def test_rfc5036_labels_of_exported_ldpd_carry_the_scenarios_packets(
 READER = "vtysh --vty_socket FOLDER -c 'show mpls ldp binding' -c 'show mpls table' >FOLDER/seen\n"
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_rfc5036_s3_5_7_bindings_that_vtysh_reads_are_those_of_the_scenario(
     frr: str, tmp_path: Path
 ) -> None:
@@ -236,7 +237,7 @@ def read_bindings(text: str) -> dict[tuple[str, str], tuple[str, str]]:
     return {(fec, neighbour): (local, remote) for fec, neighbour, local, remote in rows}
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_rfc9256_policy_of_exported_pathd_carries_the_scenarios_packets(
     frr: str, tmp_path: Path
 ) -> None:

@@ -82,7 +82,7 @@ def test_s2_6_what_is_below_gets_the_phb_or_stays(
     assert {each.tos >> 2 for each in read_arrivals(tmp_path, 0)} == {dscp}
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 @pytest.mark.parametrize("end", ["php: true", "php: false", "explicit_null: true"])
 @pytest.mark.parametrize("model", ["uniform", "pipe", "short-pipe"])
 def test_s2_6_the_node_forwards_by_the_phb_of_its_model(

@@ -23,7 +23,7 @@ from trunkline.scenario import load
 BY_FLOW = ("fq-codel", "fq-pie", "sfq", "fq", "cake")
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 @pytest.mark.parametrize(
     "row",
     [row for row in kernel_queues.read_verdicts() if int(row["seeds"]) <= 24],
@@ -39,7 +39,14 @@ def test_verify_says_what_is_recorded(row: dict[str, str], request: pytest.Fixtu
 
 
 # In the short tier: an overload without chance is the kernel's, packet by packet.
-@pytest.mark.parametrize("kind", ["codel", "fq-codel", "sfq", "hfsc"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "codel",
+        "fq-codel",
+        *(pytest.param(kind, marks=pytest.mark.guests) for kind in ("sfq", "hfsc")),
+    ],
+)
 def test_datagrams_through_a_discipline_agree_packet_by_packet(kind: str, uml: str) -> None:
     result = kernel_queues.judge_with_verify(uml, "overload", kind, "label", "1")
     assert (result["outcome"], result["one_by_one"]) == ("agrees", "true")
@@ -65,7 +72,7 @@ def both(network: str, runner: str, seeds: int) -> tuple[list[Results], list[Res
     return simulate(network, seeds=listed), result
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 @pytest.mark.parametrize(("runner", "kind", "under"), list_recorded())
 def test_the_kernel_does_what_is_recorded(
     runner: str, kind: str, under: str, request: pytest.FixtureRequest
@@ -82,6 +89,7 @@ def test_the_kernel_does_what_is_recorded(
 
 # One label stack and no hash of the sender's: all is one flow to the kernel, and to the simulator.
 # Voice then waits behind the downloads; without the label its queue is its own and all but empty.
+@pytest.mark.guests
 def test_rfc8290_a_label_hides_the_flows_from_the_queue(uml: str) -> None:
     for path in (False, True):
         network = written("fq-codel", path=path, seconds=10)
@@ -270,6 +278,7 @@ def lines() -> str:
     )
 
 
+@pytest.mark.guests
 def test_an_emulated_machine_has_codel_sfq_and_tbf_on_ip_and_under_labels(
     emulated: str, tmp_path: Path
 ) -> None:

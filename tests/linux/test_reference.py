@@ -16,7 +16,7 @@ from trunkline.linux.guest.readiness import examine_runner
 from trunkline.linux.guest.runner import execute_plan
 from trunkline.linux.plan.guest_plan import TCP_INFO_RECORD
 
-RUNNERS = ["uml", pytest.param("qemu", marks=pytest.mark.guest_minutes)]
+RUNNERS = ["uml", pytest.param("qemu", marks=pytest.mark.guests)]
 
 
 @pytest.fixture(params=RUNNERS)
@@ -86,6 +86,7 @@ def test_newreno_through_drop_tail(kernel, tmp_path):
     assert highest[0] == pytest.approx(0.31e9, abs=0.03e9)
 
 
+@pytest.mark.guests
 def test_sack_through_drop_tail(kernel, tmp_path):
     plan = dumbbell((make_tcp_flow(4),), "10mbit", "pfifo limit 50", sack=1)
     (goodput,), drops, _ = outcome(plan, tmp_path, kernel)
@@ -93,7 +94,7 @@ def test_sack_through_drop_tail(kernel, tmp_path):
     assert 105 <= drops <= 120
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_eight_newreno_flows_through_red(kernel, tmp_path):
     flows = tuple(
         make_tcp_flow(4, number, start_ns=(number - 1) * SECOND_NS // 10) for number in range(1, 9)
@@ -111,7 +112,7 @@ def test_eight_newreno_flows_through_red(kernel, tmp_path):
     assert sum(losses) / 3 == pytest.approx(1872, rel=0.15)
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_24_newreno_flows_through_half_the_rate(kernel, tmp_path):
     # Which flow meets the full queue is a matter of phase: with starts 1 to 250 ms apart drops go
     # from 2382 to 2925 and Jain's index from 0.908 to 0.991. Recorded were 2522 and 0.931.

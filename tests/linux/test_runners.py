@@ -34,16 +34,16 @@ def received(folder, flow=0):
     return list(ARRIVAL_RECORD.iter_unpack((folder / f"udp-{flow}.bin").read_bytes()))
 
 
-def test_a_burst_loses_all_but_the_queue_and_what_is_left_leaves_in_service_times(guest, tmp_path):
+def test_a_burst_loses_all_but_the_queue_and_what_is_left_leaves_in_service_times(kernel, tmp_path):
     plan = make_line_plan(3, tc={"n1": BOTTLENECK}, udp=(make_udp_flow(),))
-    execute_plan(plan, {"udp-0": make_schedule([0] * 100)}, tmp_path, guest)
+    execute_plan(plan, {"udp-0": make_schedule([0] * 100)}, tmp_path, kernel)
     assert (tmp_path / "udp-0.sent").read_text() == "100\n"
     packets = received(tmp_path)
     numbers = [packet[0] for packet in packets]
     # HTB lets a packet go while it has tokens, that is one for the burst and one into debt, the
-    # queue holds 50, and the clock stands still meanwhile. An emulated guest takes time to send,
+    # queue holds 50, and the clock stands still meanwhile. An emulated kernel takes time to send,
     # in which the link takes another few.
-    least, most = (51, 52) if guest == "uml" else (51, 54)
+    least, most = (51, 52) if kernel == "uml" else (51, 54)
     assert least <= len(numbers) <= most
     assert numbers[:51] == list(range(51))
     statistics = json.loads((tmp_path / "stats.json").read_text())
@@ -56,7 +56,7 @@ def test_a_burst_loses_all_but_the_queue_and_what_is_left_leaves_in_service_time
     # emulated processor takes time to forward.
     arrivals = [packet[5] for packet in packets[4:]]
     gaps = [later - earlier for earlier, later in itertools.pairwise(arrivals)]
-    tolerance = 1_000 if guest == "uml" else 40_000
+    tolerance = 1_000 if kernel == "uml" else 40_000
     assert all(abs(gap - SERVICE_NS) <= tolerance for gap in gaps)
     assert abs((arrivals[-1] - arrivals[0]) / len(gaps) - SERVICE_NS) < 2_000
 
@@ -73,7 +73,7 @@ def test_marks_and_times_come_back_with_every_packet(guest, tmp_path):
         assert all(0 <= packet[5] - packet[4] < 2_000 for packet in packets)
 
 
-def test_a_transfer_is_complete_and_its_samples_agree_with_its_totals(guest, tmp_path):
+def test_a_transfer_is_complete_and_its_samples_agree_with_its_totals(kernel, tmp_path):
     # 500 segments through 10 Mbit/s and 20 ms: no loss at a queue of 1000.
     size = 500 * 1460
     queue = BOTTLENECK[2].replace("50", "1000")
@@ -84,7 +84,7 @@ def test_a_transfer_is_complete_and_its_samples_agree_with_its_totals(guest, tmp
         tcp=(make_tcp_flow(start_ns=50_000_000, bytes=size),),
         duration_ns=2 * SECOND_NS,
     )
-    execute_plan(plan, {}, tmp_path, guest)
+    execute_plan(plan, {}, tmp_path, kernel)
     totals = json.loads((tmp_path / "tcp-1.json").read_text())
     assert (totals["received_bytes"], totals["acked_bytes"]) == (size, size)
     assert (totals["data_segments_sent"], totals["retransmitted_segments"]) == (500, 0)
@@ -149,8 +149,8 @@ def left(plan, folder, runner):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_the_same_plan_leaves_the_same_bytes(guest, tmp_path):
-    first, second = (left(COINS, tmp_path / name, guest) for name in ("one", "two"))
+def test_the_same_plan_leaves_the_same_bytes(kernel, tmp_path):
+    first, second = (left(COINS, tmp_path / name, kernel) for name in ("one", "two"))
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] in ([], ["cost.json"])
     (red,) = [

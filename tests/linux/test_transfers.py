@@ -61,7 +61,7 @@ def test_kernel_alone_each_transfer_takes_the_same_time_and_packets(
     assert list(value.completions["finished"]) == list(ours.completions["finished"])
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 def test_kernel_completion_times_at_a_load_agree(kernel: str, tmp_path: Path) -> None:
     """Some 740 lognormal transfers at 60 % of a link, eight seeds: means are within margins.
 

@@ -44,6 +44,7 @@ def test_diffserv_over_mpls_agrees_packet_by_packet(uml: str) -> None:
     assert sum(row.reference for row in found.rows if "lost" in row.measure) > 100
 
 
+@pytest.mark.guests
 def test_tcp_through_drop_tail_agrees(uml: str) -> None:
     # The mean window was 1.1 of 66 segments smaller here while a window was offered as if data were
     # read before they are acknowledged: 83 segments left at once after a repair, 62 in the kernel.
@@ -64,7 +65,7 @@ def test_the_command_ends_with_a_verdict_and_leaves_the_host_as_it_was(
     assert read_host_network() == before
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 @pytest.mark.parametrize("example", ["diffserv-over-mpls", "hello"])
 def test_an_emulated_machine_agrees_packet_by_packet_and_tcp_in_the_mean(example: str) -> None:
     state = examine_runner("qemu")
@@ -96,7 +97,7 @@ def test_the_same_run_twice_gives_the_same_tables(uml: str) -> None:
     assert json.dumps(first.to_json()) == json.dumps(second.to_json())
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 @pytest.mark.parametrize("name", ["best-effort", "diffserv", "mpls", "diffserv-over-mpls"])
 def test_the_test_bed_of_avallone2003_agrees(name: str, uml: str) -> None:
     found = verdict(EVIDENCE / f"avallone2003-{name}.yaml", uml, seeds=5)
@@ -105,7 +106,7 @@ def test_the_test_bed_of_avallone2003_agrees(name: str, uml: str) -> None:
     assert found.is_exact is (name in ("best-effort", "mpls"))
 
 
-@pytest.mark.guest_minutes
+@pytest.mark.guests
 @pytest.mark.parametrize("name", ["tcp1", "tcp1-sack", "red8", "gred8", "tcp24"])
 def test_tcp_with_the_stack_of_linux_agrees(name: str, uml: str) -> None:
     found = verdict(EVIDENCE / f"{name}.yaml", uml, seeds=1 if name.startswith("tcp1") else 5)

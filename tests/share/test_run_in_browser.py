@@ -90,6 +90,7 @@ def differs(mine: Any, other: Any) -> bool:
     return bool(mine != other)
 
 
+@pytest.mark.slow
 def test_every_example_has_the_same_tables_and_hash_in_a_page(page_of, look):
     looker = look()
     open_page(looker, page_of("hello"))

@@ -17,9 +17,9 @@ Usage: ./dev [--plain] COMMAND [ARGS...]
              ARGS: run, test, check or docs
   demo       reproduce a published study and draw it, and write the first tutorial as a page that
              runs; all of it goes to results/demo
-  test       run every Rust and Python test; ARGS go to pytest; --linux: the long tier of the
-             Linux engine too; --oldest, --newest: Python tests on the oldest or newest packages
-             that pyproject.toml allows
+  test       run Rust and Python tests; ARGS go to pytest; --slow: the slow tests too, as before
+             a merge; --linux: the tests of the Linux engine with all its guests; --oldest,
+             --newest: Python tests on the oldest or newest packages that pyproject.toml allows
   check      run every gate: format, lint, types, import arrows, forbidden words, docs, schema
   mutants    break the code in one place after the other and see which tests notice; ARGS: packages.
              It takes days and continues where it stopped; --changed: only what differs from main

@@ -27,9 +27,10 @@ Gate = tuple[str, list[str], dict[str, str]]
 def run_tests(arguments: list[str]) -> int:
     """Run the Rust tests alongside the Python tests; arguments go to pytest.
 
-    With arguments the Rust tests are left out, as pytest's names mean nothing to them. ``--linux``
-    alone runs all tests of the Linux engine, those that take minutes included; ``--oldest`` and
-    ``--newest`` run the Python tests on other packages than the pinned ones.
+    With arguments the Rust tests are left out, as pytest's names mean nothing to them. ``--slow``
+    alone runs all tests, those that are marked slow included, but no guests; ``--linux`` alone all
+    tests of the Linux engine, with its guests; ``--oldest`` and ``--newest`` run the Python tests
+    on other packages than the pinned ones.
     """
     steps.prepare_environment("test")
     clock = Stopwatch()
@@ -40,19 +41,20 @@ def run_tests(arguments: list[str]) -> int:
     # one worker more than cores keeps the cores busy, and each collects all tests.
     workers = str((os.cpu_count() or 1) + 1)
     distribution_options = ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
-    run_everything = not arguments
+    run_everything = arguments in ([], ["--slow"])
     if arguments[:1] and arguments[0] in resolutions.RESOLUTIONS:
         python = resolutions.make_environment(arguments[0])
         # Warnings of a package about later or earlier packages are no fault of ours.
         arguments = ["-W", "default", *(arguments[1:] or distribution_options)]
     elif arguments == ["--linux"]:
-        arguments = ["--linux", "tests/linux", "tests/unit/linux", "tests/evidence/linux"]
+        arguments = ["--linux", "tests/linux", "tests/unit/linux", "tests/evidence"]
+        arguments.append("tests/cli/test_kernel_commands.py")
     # Compiling leaves a core idle at times, and so do the last tests.
     with ThreadPoolExecutor(1) as pool:
         rust = pool.submit(run_rust_tests) if run_everything else None
         print_message("Python tests")
         if run_visibly(
-            [python, "-m", "pytest", *(distribution_options if run_everything else arguments)]
+            [python, "-m", "pytest", *(distribution_options if run_everything else []), *arguments]
         ):
             failed.append("Python")
         try:

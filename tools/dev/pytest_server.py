@@ -18,7 +18,8 @@ import time
 from typing import Any, TypedDict
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-OPTIONS = ["-q", "-n0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+OPTIONS = ["-q", "-n0", "--slow", "-p", "no:cacheprovider"]
+OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
 POLL_S = 0.01
 MAX_WALL_FACTOR = 20
 """A run may take so many times its processor's time, as on a machine that others use."""

@@ -115,6 +115,7 @@ print(row["started"], row["unfinished"], peak)
 """
 
 
+@pytest.mark.slow
 def test_a_million_transfers_cost_the_memory_of_the_open_ones() -> None:
     # 600 Mbit/s of 10 kB and their headers, some 7300 a second: a million in 150 s, each a
     # connection. All at once they would need gigabytes.

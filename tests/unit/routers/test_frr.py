@@ -303,6 +303,7 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 class TestDaemons:
+    @pytest.mark.slow
     def test_rfc2328_s16_1_eight_exported_routers_find_the_routes_of_the_scenario(
         self, ring: dict[str, Any]
     ) -> None:

@@ -77,6 +77,7 @@ def test_draws_lie_in_the_stated_ranges_and_are_the_same_for_every_delay(study: 
     assert none["recovery"] != some["recovery"]
 
 
+@pytest.mark.slow
 def test_before_the_failure_the_round_trip_fills_pipe_and_queue(same: dict[str, Results]) -> None:
     """Five windows of 30 packets: 100 packets of pipe at 8 Mbit/s and 100 ms, about 50 queued."""
     queue = series(same["0 ms"], "queue-packets", "A->4")[50:99]

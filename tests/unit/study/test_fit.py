@@ -239,6 +239,7 @@ def sample_on_grid(likelihood: CellLikelihood, side: int = 60) -> PosteriorSampl
     return PosteriorSamples(points, weights / weights.sum(), logs, evidence, 0.0, len(points))
 
 
+@pytest.mark.slow
 def test_nested_sampling_agrees_with_a_grid() -> None:
     space = ParameterSpace([CAPACITY, SIZE_PARAMETER])
     emulator = build_wait_emulator(space, 0.05)
@@ -359,6 +360,7 @@ def fitted_queue(tmp_path_factory: pytest.TempPathFactory) -> StudyFit:
     return fit_study(str(folder), trials=24, live_points=60, out=folder / "out")
 
 
+@pytest.mark.slow
 def test_a_study_finds_the_parameters_behind_pollaczek_and_khinchine(
     fitted_queue: StudyFit,
 ) -> None:
@@ -380,6 +382,7 @@ def test_a_parameter_that_no_value_depends_on_is_not_determined(fitted_queue: St
     assert fitted_queue.sensitivity["1"]["delay"][1] < 0.05
 
 
+@pytest.mark.slow
 def test_a_fit_is_the_same_again_from_its_folder(fitted_queue: StudyFit) -> None:
     folder = fitted_queue.study.folder
     again = fit_study(str(folder), trials=24, live_points=60, out=folder / "out", resume=True)
@@ -426,6 +429,7 @@ def build_bowl_space(held_at: str) -> ParameterSpace:
     return ParameterSpace([FreeParameter(f"x{n}", prior, held_at) for n in range(6)])
 
 
+@pytest.mark.slow
 def test_the_search_comes_nearer_than_trials_spread_over_the_priors() -> None:
     space, cells = build_bowl_space(""), [make_cell(str(n), 1.0) for n in range(6)]
     found = infer(space, cells, run_bowl, trials=32, live_points=25)
@@ -493,6 +497,7 @@ fitted:""",
 )
 
 
+@pytest.mark.slow
 def test_a_fit_chooses_the_column_and_the_mechanism_behind_published_values(
     write_study: Callable[..., Path],
 ) -> None:

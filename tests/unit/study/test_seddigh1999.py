@@ -75,6 +75,7 @@ class TestDraftTable3:
         assert [each.detail for each in rows if each.outcome != "held"] == []
 
 
+@pytest.mark.slow
 def test_error_with_the_senders_of_ns2_is_that_of_ns2s_best_common_setting(study: Study) -> None:
     """ns-2 with its DiffServ module and limited transmit: 0.036; 0.027 with 3b and 5b reread."""
     of_ns2 = {"limited_transmit": "true", "dup_acks": "3", "rto_min": "1 s", "w_q": "0.003"}
