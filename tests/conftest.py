@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import signal
 import subprocess
@@ -120,6 +121,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for marker, reason in skipped.items():
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collection made out of later searches for cycles, which took 6 % of all time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000)
 
 
 MD1_SCENARIO = """

@@ -61,7 +61,9 @@ def covered(intervals: list[Interval], true: float) -> float:
     return sum((i.low or 0) <= true <= (i.high or 0) for i in intervals) / len(intervals)
 
 
-@pytest.mark.parametrize(("rho", "length"), [(0.5, "2 s"), (0.8, "8 s")])
+@pytest.mark.parametrize(
+    ("rho", "length"), [(0.5, "2 s"), pytest.param(0.8, "8 s", marks=pytest.mark.slow)]
+)
 def test_95_percent_interval_of_1000_studies_holds_the_mean_wait(rho: float, length: str) -> None:
     # The count is binomial: deviation sqrt(0.05 * 0.95 / 1000) = 0.7 %, so 93 to 97 % is three.
     # The runs begin with an empty queue; 200 ms are 200 service times, far beyond its memory.

@@ -360,7 +360,6 @@ def fitted_queue(tmp_path_factory: pytest.TempPathFactory) -> StudyFit:
     return fit_study(str(folder), trials=24, live_points=60, out=folder / "out")
 
 
-@pytest.mark.slow
 def test_a_study_finds_the_parameters_behind_pollaczek_and_khinchine(
     fitted_queue: StudyFit,
 ) -> None:
@@ -451,7 +450,8 @@ def test_the_values_of_a_study_are_its_first_trial_and_never_lost() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset", "verdict"), [(0.7, "determined"), (0.0, "cannot be told apart")]
+    ("offset", "verdict"),
+    [(0.7, "determined"), pytest.param(0.0, "cannot be told apart", marks=pytest.mark.slow)],
 )
 def test_a_reading_is_what_a_published_value_is_compared_with(offset: float, verdict: str) -> None:
     # A run has x + 1 and x + 1 + offset, and x is at most 1, so that no first value is 2.2. Where
