@@ -7,6 +7,8 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 pub mod aqm;
+#[cfg(test)]
+mod bounds_tests;
 mod invalid_parameter;
 pub mod meter;
 pub mod sched;

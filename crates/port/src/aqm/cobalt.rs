@@ -295,5 +295,55 @@ mod tests {
             cobalt.on_idle(22 * MS);
             assert_eq!(cobalt.probability, 2.0 / 256.0 - 1.0 / 4096.0);
         }
+
+        /// The probability drops heads: 1/4 of them, none at 0, each at 1.
+        #[test]
+        fn s3_blue_drops_heads_by_its_probability() {
+            for (probability, low, high) in [(0.0, 0, 0), (0.25, 935, 1065), (1.0, 4000, 4000)] {
+                let mut cobalt = Cobalt::new(&PLAIN, 0).unwrap();
+                cobalt.probability = probability;
+                let random = &mut RandomStream::new(1, "test", "aqm");
+                let left = QueueBacklog { packets: 5, bytes: 5_000 };
+                let (now, bytes, precedence) = (MS, 1000, 0);
+                let head = HeadPacket { now, since: now, bytes, precedence, left, can_mark: true };
+                let refused = Verdict::Refuse(Cause::Early);
+                let drops = (0..4000).filter(|_| cobalt.on_head(&head, random) == refused).count();
+                assert!((low..=high).contains(&drops), "{probability}: {drops}");
+            }
+        }
+
+        /// `cake_dequeue`, late from 50 ms, nothing sent between 52 and 400 ms, when a signal has been due for
+        /// 250 ms. Drops catch up: the law gives 220.7, 278.4, 328.4, 373.2 and 414.0 ms, one a head from 400 ms
+        /// on. A mark starts the law again: 57.7 ms after the one at 400 (due at once again at 401), then 50.
+        #[test]
+        fn cake_dequeue_drops_catch_up_and_marks_do_not() {
+            for (can_mark, expected) in
+                [(false, [400, 401, 402, 403, 404, 414]), (true, [400, 401, 458, 508, 553, 594])]
+            {
+                let mut cobalt = used(&PLAIN);
+                assert!(drops(&mut cobalt, 50, 52, 20).is_empty());
+                let random = &mut RandomStream::new(1, "test", "aqm");
+                let left = QueueBacklog { packets: 50, bytes: 50_000 };
+                let mut judge = |ms: Time| {
+                    let (now, since) = (ms * MS, (ms - 20) * MS);
+                    let head =
+                        HeadPacket { now, since, bytes: 1000, precedence: 0, left, can_mark };
+                    cobalt.on_head(&head, random) != Verdict::Pass
+                };
+                let signals: Vec<Time> = (400..600).filter(|ms| judge(*ms)).take(6).collect();
+                assert_eq!(signals, expected, "{can_mark}");
+            }
+        }
+
+        /// `cobalt_queue_empty`: an empty queue takes one off a count that is due, none before.
+        #[test]
+        fn cobalt_queue_empty_the_count_falls_when_due() {
+            for (at, count) in [(99, 3), (100, 2)] {
+                let mut cobalt = Cobalt::new(&PLAIN, 0).unwrap();
+                (cobalt.count, cobalt.drop_next, cobalt.dropping) = (3, 100 * MS, true);
+                cobalt.on_idle(at * MS);
+                assert_eq!((cobalt.count, cobalt.dropping), (count, false), "{at}");
+            }
+        }
     }
 }

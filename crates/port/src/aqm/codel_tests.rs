@@ -177,3 +177,63 @@ fn rfc8257_s3_1_a_step_marks_by_the_time_in_the_queue() {
     let mut judge = |wait| codel.on_head(&head(1_000_000, wait, 9000, true), &mut random);
     assert_eq!([judge(1_000), judge(1_001)], [Verdict::Pass, Verdict::Mark]);
 }
+
+/// RFC 8289 section 5.4, and Linux's `codel_dequeue`: a queue that becomes empty ends the dropping state.
+/// The RFC starts the interval of late heads again, Linux only where a drop left the queue empty.
+#[test]
+fn an_empty_queue_ends_the_dropping_state() {
+    for (arithmetic, next) in [(Arithmetic::Exact, 1_160_000), (Arithmetic::Linux, 1_101_000)] {
+        let mut random = RandomStream::new(1, "test", "codel");
+        let mut codel = codel(arithmetic);
+        assert_eq!(codel.on_head(&head(1_000_000, 6_000, 9000, false), &mut random), Verdict::Pass);
+        (codel.dropping, codel.count, codel.last_count) = (true, 5, 1);
+        codel.on_idle(1_050_000_000);
+        assert!(!codel.dropping);
+        assert_eq!((codel.count, codel.last_count), (5, 1), "no drop, no new count");
+        let signals: Vec<u64> = (1_060_000..1_200_000)
+            .step_by(1000)
+            .filter(|&at| {
+                codel.on_head(&head(at, 6_000, 9000, false), &mut random) != Verdict::Pass
+            })
+            .take(1)
+            .collect();
+        assert_eq!(signals, [next], "{arithmetic:?}");
+    }
+}
+
+/// The first drop takes the queue's last packet: the state of section 5.4 is entered, its second drop due
+/// an interval later, and left.
+#[test]
+fn a_first_drop_that_empties_the_queue_counts() {
+    let mut random = RandomStream::new(1, "test", "codel");
+    let mut codel = codel(Arithmetic::Exact);
+    let mut judge = |at| codel.on_head(&head(at, 6_000, 9000, false), &mut random);
+    assert_eq!(judge(1_000_000), Verdict::Pass);
+    assert_eq!(judge(1_100_000), Verdict::Signal(Cause::Early));
+    codel.on_idle(1_100_000_000);
+    assert_eq!((codel.count, codel.last_count, codel.drop_next), (1, 1, 1_200_000_000));
+    assert_eq!((codel.dropping, codel.first_above), (false, None));
+}
+
+/// Linux's `codel_dequeue`: `delta = count - lastcount`, and only where it is above 1 does the next episode
+/// go on from it. One of two drops is followed by one that starts from 1, its second drop 100 ms on.
+#[test]
+fn linux_an_episode_of_two_drops_leaves_no_rate() {
+    let mut random = RandomStream::new(1, "test", "codel");
+    let mut codel = codel(Arithmetic::Linux);
+    let (mut at, mut times) = (1_000_000, Vec::new());
+    let mut drop_until = |codel: &mut Codel, at: &mut u64, count: usize| {
+        times.clear();
+        while times.len() < count {
+            *at += 10;
+            if codel.on_head(&head(*at, 50_000, 9000, false), &mut random) != Verdict::Pass {
+                times.push(*at);
+            }
+        }
+        let on_time = head(*at + 10, 1_000, 9000, false);
+        assert_eq!(codel.on_head(&on_time, &mut random), Verdict::Pass);
+        times[count - 1] - times[0]
+    };
+    assert!(drop_until(&mut codel, &mut at, 2).abs_diff(100_000) < 30);
+    assert!(drop_until(&mut codel, &mut at, 2).abs_diff(100_000) < 30);
+}

@@ -1,6 +1,7 @@
 //! Rules that every AQM obeys, run over every variant of `AqmConfig`.
 
 use super::{ActiveQueueManagement, Aqm, AqmConfig, Arrival, QueueBacklog, Verdict};
+use super::{Curve, MredConfig, Spacing};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use trunkline_units::RandomStream;
@@ -44,6 +45,48 @@ fn index(config: &AqmConfig) -> usize {
         AqmConfig::Blue(_) => 11,
         AqmConfig::Step(_) => 12,
         AqmConfig::Dualpi2(_) => 13,
+    }
+}
+
+/// FJ93 fig. 2 for the models of several precedences, 1 ms a packet, weight 1/2. 20 packets: 10; 20 again while
+/// the queue is busy, whatever the time: 15; empty from 8 ms on, next arrival at 10.5 ms: m = 2 and the arrival
+/// itself, 15 / 8.
+#[test]
+fn fj93_fig2_the_average_ages_from_when_no_packet_is_left() {
+    let curve = Curve { min_th: 100.0, max_th: 200.0, max_p: 0.1 };
+    let config = MredConfig {
+        precedences: vec![curve],
+        w_q: 0.5,
+        gentle: false,
+        mean_packet_bytes: 1000,
+        spacing: Spacing::Uniform,
+    };
+    for config in [
+        AqmConfig::Wred(config.clone()),
+        AqmConfig::RioC(config.clone()),
+        AqmConfig::RioD(config.clone()),
+    ] {
+        let mut aqm = Aqm::new(&config, 8_000_000).unwrap();
+        let mut random = RandomStream::new(1, "test", "conform");
+        let backlog = |packets: u32| QueueBacklog { packets, bytes: u64::from(packets) * 1000 };
+        let counts_itself = !matches!(config, AqmConfig::Wred(_));
+        for _ in 0..if counts_itself { 20 } else { 0 } {
+            aqm.on_enqueue(1000, 0);
+        }
+        let mut arrive = |aqm: &mut Aqm, now, packets| {
+            let backlog = backlog(packets);
+            aqm.on_arrival(&Arrival { now, bytes: 1000, precedence: 0, backlog }, &mut random);
+            aqm.average()
+        };
+        assert_eq!(arrive(&mut aqm, 0, 20), Some(10.0));
+        if !counts_itself {
+            aqm.on_enqueue(1000, 0);
+        }
+        assert_eq!(arrive(&mut aqm, 5_000_000, 20), Some(15.0));
+        for left in (0..20).rev() {
+            aqm.on_departure(7_000_000 + u64::from(left == 0) * 1_000_000, 1000, 0, backlog(left));
+        }
+        assert_eq!(arrive(&mut aqm, 10_500_000, 0), Some(15.0 / 8.0), "{config:?}");
     }
 }
 

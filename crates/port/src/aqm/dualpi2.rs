@@ -318,4 +318,81 @@ mod rfc9332 {
         assert!((98..=101).contains(&sent[0]), "{sent:?}");
         assert_eq!(dualpi2.choose([Some(1500), None]), Some(DualSide::Classic));
     }
+
+    /// Appendix A.1: an update every `tupdate`. Over a long idle time they change nothing and the next one is
+    /// a multiple of 16 ms; a head that came at 40 ms is 8 ms old at 48 ms and 24 ms at 64 ms: p' is
+    /// 0.16 * -7 ms + 3.2 * 8 ms = 0.02448, then 0.16 * 9 ms + 3.2 * 16 ms = 0.05264 more. From 0.05 an
+    /// empty queue takes 0.16 * 15 ms = 0.0024 off, and what was waited before is forgotten.
+    #[test]
+    fn a1_updates_go_on_while_the_queues_are_empty() {
+        let (mut dualpi2, _) = plain();
+        dualpi2.advance(100 * MS, [None; 2]);
+        assert_eq!((dualpi2.next_update, dualpi2.base), (112 * MS, 0.0));
+        let (mut dualpi2, _) = plain();
+        dualpi2.advance(64 * MS, [None, Some(40 * MS)]);
+        assert!((dualpi2.base - 0.07712).abs() < 1e-12, "{}", dualpi2.base);
+        let (mut dualpi2, _) = plain();
+        dualpi2.base = 0.05;
+        dualpi2.advance(16 * MS, [None; 2]);
+        assert!((dualpi2.base - 0.0476).abs() < 1e-12, "{}", dualpi2.base);
+        let (mut dualpi2, _) = plain();
+        dualpi2.wait_before = 0.02;
+        dualpi2.advance(16 * MS, [None; 2]);
+        assert_eq!((dualpi2.wait_before, dualpi2.base), (0.0, 0.0));
+    }
+
+    /// Linux's `c_protection_init` at a tenth: 2 * 1500 B * (0.1 - 0.9) = -2400 B. A low-latency packet of
+    /// 1500 B is worth 150 B, so that 17 go before the first classic one, again after the queues were
+    /// empty; what is sent while the other queue is empty counts nothing.
+    #[test]
+    fn s2_5_a_busy_period_begins_with_17_low_latency_packets() {
+        let (mut dualpi2, _) = plain();
+        for _ in 0..2 {
+            dualpi2.served(DualSide::LowLatency, 1500, false);
+            let mut before = 0;
+            while dualpi2.choose([Some(1500), Some(1500)]) == Some(DualSide::LowLatency) {
+                dualpi2.served(DualSide::LowLatency, 1500, true);
+                before += 1;
+            }
+            assert_eq!(before, 17);
+            assert_eq!(dualpi2.choose([None, Some(1500)]), Some(DualSide::LowLatency));
+            assert_eq!(dualpi2.choose([None, None]), None);
+            dualpi2.rest();
+        }
+    }
+
+    /// Below two packets of 1500 B nothing is signalled whatever p' is, and no random number is drawn.
+    #[test]
+    fn a1_two_packets_or_fewer_are_left_alone() {
+        let (mut dualpi2, mut random) = plain();
+        dualpi2.base = 1.0;
+        let packet = |side, backlog| DepartingPacket { backlog, ..leaving(side, 0) };
+        for (side, verdict) in [
+            (DualSide::Classic, Verdict::Refuse(Cause::Early)),
+            (DualSide::LowLatency, Verdict::Refuse(Cause::Early)),
+        ] {
+            assert_eq!(dualpi2.judge(&packet(side, 2999), &mut random), Verdict::Pass);
+            assert_eq!(random.bits(), plain().1.bits(), "{side:?}");
+            random = plain().1;
+            assert_eq!(dualpi2.judge(&packet(side, 3000), &mut random), verdict);
+            random = plain().1;
+        }
+    }
+
+    /// Section 2.5.2: p_C max is 1 / k^2, and 1 at most. With k = 3 it is 0.1111, between the squares of
+    /// 0.33 and 0.34; with k = 1/2 the square of 0.95 is below 1.
+    #[test]
+    fn s2_5_2_the_bound_of_the_classic_probability_follows_the_coupling() {
+        for (coupling, base, refused) in [(3.0, 0.33, false), (3.0, 0.34, true), (0.5, 0.95, false)]
+        {
+            let (_, mut random) = plain();
+            let mut dualpi2 = DualPi2::new(&DualPi2Config { coupling, ..PLAIN }, 1).unwrap();
+            dualpi2.base = base;
+            let packet = leaving(DualSide::Classic, 0);
+            let verdicts: Vec<_> = (0..2000).map(|_| dualpi2.judge(&packet, &mut random)).collect();
+            let is_refused = verdicts.contains(&Verdict::Refuse(Cause::Early));
+            assert_eq!(is_refused, refused, "{coupling} {base}");
+            assert_eq!(verdicts.contains(&Verdict::Signal(Cause::Early)), !refused);
+        }
+    }
 }

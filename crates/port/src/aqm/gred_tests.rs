@@ -59,6 +59,28 @@ mod sch_gred {
         }
     }
 
+    /// The same script: a queue's average is the shared one of WRED, or else the sum, 250 + 687.5.
+    #[test]
+    fn the_average_of_the_queue_is_the_shared_one_or_the_sum() {
+        let mut own = gred(false, &[1, 2], far(), 100_000);
+        script(&mut own, &[1, 2, 1, 2, 2]);
+        assert_eq!(own.average(), Some(937.5));
+        let mut wred = gred(true, &[3, 3], far(), 100_000);
+        script(&mut wred, &[1, 2, 1, 2, 2]);
+        assert_eq!(wred.average(), Some(1949.5));
+    }
+
+    /// WRED's average ages from when the whole queue is empty (`gred_dequeue`, `gred_wred_mode`).
+    #[test]
+    fn the_shared_average_is_idle_when_no_packet_is_left() {
+        let mut gred = gred(true, &[3, 3], far(), 100_000);
+        script(&mut gred, &[1, 2]);
+        gred.on_departure(5, 1000, 1, QueueBacklog { packets: 1, bytes: 1000 });
+        assert_eq!(gred.shared.idle_since, None);
+        gred.on_departure(9, 1000, 2, QueueBacklog::default());
+        assert_eq!(gred.shared.idle_since, Some(9));
+    }
+
     /// After DP1's two packets have left, DP1 is idle and counts no more for DP2.
     #[test]
     fn grio_an_idle_dp_does_not_count() {

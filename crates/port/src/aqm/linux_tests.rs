@@ -53,6 +53,9 @@ mod tc_red {
         assert_eq!(w_log(&de()), Some(2));
         assert_eq!(w_log(&TcRed { min_bytes: 30_000, burst_packets: 35, ..de() }), Some(3));
         assert_eq!(w_log(&TcRed { burst_packets: 9, ..de() }), None);
+        // W = 2^-31, the smallest, lets (1 - e^-1.86) 2^31 = 1.8e9 packets pass.
+        let endless = TcRed { min_bytes: 0, burst_packets: 4_000_000_000, ..de() };
+        assert_eq!(w_log(&endless), None);
     }
 
     /// Plog, 1000 B at 1 Mbit/s = 8000 us, W = 1/4: per us 0.28768 / 8000 = 3.596e-5;
@@ -70,6 +73,9 @@ mod tc_red {
         let slow = |avpkt_bytes| TcRed { avpkt_bytes, bandwidth_bit_s: 1, ..de() };
         assert_eq!(ageing_table(&slow(1000), 2, LinuxRedVariant::Plog).unwrap().0, 31);
         assert!(ageing_table(&slow(2000), 2, LinuxRedVariant::Plog).is_none());
+        // At 1.5 Mbit/s 574,716 us / 2^10 = 561.2, which is above 511 still.
+        let faster = TcRed { bandwidth_bit_s: 1_500_000, ..de() };
+        assert_eq!(ageing_table(&faster, 2, LinuxRedVariant::Plog).unwrap().0, 11);
         // In ticks of 64 ns the table is 15.625 times longer: 2^15, 2^4 = 16 times the cell.
         assert_eq!(ageing_table(&de(), 2, LinuxRedVariant::MaxP).unwrap().0, 15);
     }
@@ -101,6 +107,32 @@ mod red_h {
         let before = parameters.max_p;
         parameters.adapt(&mut AdaptiveClock::new(), &average, 1_000_000_000);
         assert_eq!(parameters.max_p, before / 10 * 9);
+    }
+
+    /// `red_adaptative_algo`: 0.3 in units of 2^-32 and 1 % more are 1,331,439,861; a random number of 32 bits is
+    /// divided by that over the 90,000 B of the band (`max_P_reciprocal`): 14,793.
+    #[test]
+    fn the_divisor_of_random_numbers_follows_max_p() {
+        let mut parameters = LinuxRedParameters::new(&de(), LinuxRedVariant::MaxP).unwrap();
+        let average = LinuxAverage { scaled: 90_000 << parameters.w_log, idle_since: None };
+        parameters.adapt(&mut AdaptiveClock::new(), &average, 500_000_000);
+        assert_eq!(parameters.max_p, 1_331_439_861);
+        assert!(matches!(parameters.draw, DropDraw::Divisor(14_793)), "{:?}", parameters.draw);
+    }
+
+    /// `red_action`: below the band and above it the count is -1, so that the next packet in it only draws
+    /// (`qcount` 0); an average of `min` itself is in the band.
+    #[test]
+    fn the_first_packet_of_the_band_only_draws() {
+        let parameters = LinuxRedParameters::new(&de(), LinuxRedVariant::MaxP).unwrap();
+        let mut random = RandomStream::new(1, "test", "red");
+        let mut spacer = LinuxSpacer::default();
+        for (bytes, count) in
+            [(9_999, -1), (10_000, 0), (10_000, 1), (100_000, -1), (10_000, 0), (9_999, -1)]
+        {
+            spacer.judge(&parameters, bytes << parameters.w_log, false, &mut random);
+            assert_eq!(spacer.count, count, "{bytes}");
+        }
     }
 
     /// Table of `Plog` above. Idle 204.8 ms: cell 100, shift 7: 80,000 -> 625. Idle 1 ms: shift 0;

@@ -347,5 +347,92 @@ mod tests {
             (pie.burst_left, pie.probability, pie.delay) = (0, 0.19, 7_000_000);
             assert!(never(&mut pie, full));
         }
+
+        /// Section 4.2: the probability below which a step is scaled down by 2048, 512, 128, 32, 8, 2.
+        #[test]
+        fn s4_2_steps_are_scaled_by_the_table() {
+            let levels = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0)];
+            for ((bound, below), above) in
+                levels.into_iter().chain([(0.1, 2.0)]).zip([512.0, 128.0, 32.0, 8.0, 2.0, 1.0])
+            {
+                assert_eq!((scale(bound * 0.999), scale(bound)), (below, above), "{bound}");
+            }
+        }
+
+        /// Section 4.3: updates every 15 ms; over a long idle time they change nothing, and the next one is a
+        /// multiple of 15 ms. A delay of 20 ms after none counts at once: 0.125 * 5 ms + 1.25 * 20 ms =
+        /// 0.025625, by 2048 1.25122e-5.
+        #[test]
+        fn s4_3_updates_come_every_tupdate() {
+            let mut pie = pie();
+            pie.advance(100_000_000);
+            assert_eq!((pie.next_update, pie.probability), (105_000_000, 0.0));
+            pie.delay = 20_000_000;
+            pie.advance(105_000_000);
+            assert!((pie.probability / 1.251_220_7e-5 - 1.0).abs() < 1e-6, "{}", pie.probability);
+            assert_eq!(pie.next_update, 120_000_000);
+        }
+
+        /// Section 4.4: the burst allowance is full again where this delay and the last are below half the
+        /// target and the probability is 0. (7.5, 7 ms) falls as well: 0.125 * -7.5 + 1.25 * 0.5 ms.
+        #[test]
+        fn s4_4_the_burst_allowance_returns_when_both_delays_are_below_half_the_target() {
+            for (delay, before, full) in [
+                (7_499_999, 7_499_999, true),
+                (7_500_000, 7_000_000, false),
+                (7_000_000, 7_500_000, false),
+                (0, 16_000_000, false),
+            ] {
+                let mut pie = pie();
+                (pie.burst_left, pie.accumulated) = (0, 0.5);
+                (pie.delay, pie.delay_before) = (delay, before);
+                pie.update();
+                assert_eq!(pie.probability, 0.0);
+                assert_eq!(pie.burst_left == 150_000_000, full, "{delay} {before}");
+                assert_eq!(pie.accumulated == 0.0, full, "{delay} {before}");
+            }
+        }
+
+        /// Section 5.1 at its bounds: two packets of 1500 B, half of 15 ms, and 20 % do not protect.
+        #[test]
+        fn s5_1_nothing_is_spared_at_the_bounds() {
+            for (bytes, delay, probability, spared) in [
+                (3000, 7_499_999, 0.2, false),
+                (3000, 7_500_000, 0.19, false),
+                (3000, 7_499_999, 0.199, true),
+                (2999, 7_500_000, 0.2, true),
+            ] {
+                let mut pie = pie();
+                (pie.burst_left, pie.accumulated) = (0, 8.5);
+                (pie.delay, pie.probability) = (delay, probability);
+                let backlog = QueueBacklog { packets: 2, bytes };
+                let drops = pie.drops_early(backlog, &mut RandomStream::new(1, "test", "pie"));
+                assert_eq!(drops, !spared, "{bytes} {delay} {probability}");
+            }
+        }
+
+        /// Section 5.2: the delay is that of the last packet that left, 0 where none is behind it; a queue is
+        /// idle, so that its probability decays, from when its last packet left until the next is queued.
+        #[test]
+        fn s5_2_the_delay_is_that_of_the_last_departure() {
+            let mut pie = pie();
+            let random = &mut RandomStream::new(1, "test", "pie");
+            let mut leave = |pie: &mut Pie, packets| {
+                let left = QueueBacklog { packets, bytes: u64::from(packets) * 1000 };
+                let (now, since) = (10_000_000, 7_000_000);
+                let head =
+                    HeadPacket { now, since, bytes: 1000, precedence: 0, left, can_mark: false };
+                pie.on_head(&head, random);
+                pie.on_departure(now, 1000, 0, left);
+                (pie.delay, pie.waiting)
+            };
+            assert_eq!(leave(&mut pie, 2), (3_000_000, 2));
+            assert_eq!(leave(&mut pie, 0), (0, 0));
+            pie.on_enqueue(1000, 0);
+            pie.on_enqueue(1000, 0);
+            assert_eq!(pie.waiting, 2);
+            pie.on_departure(10_000_000, 1000, 0, QueueBacklog { packets: 1, bytes: 1000 });
+            assert_eq!(pie.waiting, 1);
+        }
     }
 }

@@ -112,4 +112,24 @@ mod tests {
         assert!((result.dropped[0] - 0.25).abs() < 0.02, "{:?}", result.dropped);
         assert!((result.dropped[1] - 0.75).abs() < 0.02, "{:?}", result.dropped);
     }
+
+    /// A limit of two lets two in; `own` counts those of the precedence, `all` all, and a precedence above
+    /// the last has its limit.
+    #[test]
+    fn a_limit_is_the_largest_number_that_waits() {
+        for (counted, admitted) in
+            [(Counted::Own, [true, true, false]), (Counted::All, [true, false, false])]
+        {
+            let mut tail = limits_of(&[3, 2], counted);
+            let mut random = RandomStream::new(1, "test", "aqm");
+            tail.on_enqueue(1000, 0);
+            for (at, admits) in (1..).zip(admitted) {
+                let backlog = QueueBacklog { packets: at, bytes: 0 };
+                let arrival = Arrival { now: 0, bytes: 1000, precedence: 9, backlog };
+                let verdict = tail.on_arrival(&arrival, &mut random);
+                assert_eq!(verdict == Verdict::Pass, admits, "{counted:?} {at}");
+                tail.on_enqueue(1000, 1);
+            }
+        }
+    }
 }

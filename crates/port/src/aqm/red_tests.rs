@@ -155,3 +155,57 @@ fn each_parameter_is_checked() {
     assert_eq!(key(RedConfig { w_q: 1.1, ..good }), "w_q");
     assert_eq!(key(RedConfig { mean_packet_bytes: 0, ..good }), "mean_packet_bytes");
 }
+
+/// FJ93 section 4, byte mode: a packet of half the mean size is signalled half as often. All queues of
+/// 50,000 B lie in the middle of the band, where p is 0.25: 0.125 of 20,000.
+#[test]
+fn byte_mode_signals_small_packets_less_often() {
+    let config = RedConfig {
+        unit: Unit::Bytes,
+        min_th: 20_000.0,
+        max_th: 80_000.0,
+        w_q: 1.0,
+        ..config(Spacing::Geometric)
+    };
+    let mut random = RandomStream::new(1, "test", "red");
+    for (bytes, share) in [(500, 0.125), (1000, 0.25)] {
+        let mut red = Red::new(&config, 8_000_000).unwrap();
+        let small = Arrival { bytes, ..arrival(0, 50) };
+        let judge = |_: &u32| red.on_arrival(&small, &mut random) != Verdict::Pass;
+        let signals = (0..20_000).filter(judge).count() as f64 / 20_000.0;
+        assert!((signals - share).abs() < 4.0 * 0.0031, "{bytes}: {signals}");
+    }
+}
+
+/// Adaptive RED twice, with a weight of 1/2: 50 packets at 0.5 s, when the queue becomes idle, are in the
+/// target; at 1 s, 500 packet times later, nothing is left of them, and max_p falls by a tenth.
+#[test]
+fn adaptive_red_looks_again_at_an_average_that_ages() {
+    let config = RedConfig { w_q: 0.5, adaptive: true, ..config(Spacing::Uniform) };
+    let mut red = Red::new(&config, 8_000_000).unwrap();
+    let mut random = RandomStream::new(1, "test", "red");
+    red.on_arrival(&arrival(0, 100), &mut random);
+    red.on_enqueue(1000, 0);
+    red.on_idle(500_000_000);
+    red.adapt(1_000_000_000);
+    assert!((red.curve.max_p - 0.45).abs() < 1e-15, "{}", red.curve.max_p);
+}
+
+#[test]
+fn a_key_that_is_left_out_where_it_is_false_is_written_where_it_is_true() {
+    let text = |adaptive| {
+        serde_json::to_string(&RedConfig { adaptive, ..config(Spacing::Uniform) }).unwrap()
+    };
+    assert!(text(true).contains(r#""adaptive":true"#) && !text(false).contains("adaptive"));
+}
+
+/// The one average judges all precedences.
+#[test]
+fn the_average_of_a_precedence_is_that_of_the_queue() {
+    let mut red = Red::new(&RedConfig { w_q: 0.5, ..config(Spacing::Uniform) }, 8_000_000).unwrap();
+    red.on_arrival(&arrival(0, 50), &mut RandomStream::new(1, "test", "red"));
+    assert_eq!(
+        (red.average(), red.average_of(0), red.average_of(9)),
+        (Some(25.0), Some(25.0), Some(25.0))
+    );
+}

@@ -201,11 +201,28 @@ mod tests {
         }
     }
 
+    /// FJ93 fig. 2: the count is -1 below the band, 0 after a forced drop. p = 1 is certain for each packet of
+    /// `uniform` in the band but for the first after the band was left, which `ns2` spares.
+    #[test]
+    fn the_count_starts_again_below_the_band_and_above_it() {
+        let mut random = RandomStream::new(1, "test", "red");
+        for spacing in [Spacing::Uniform, Spacing::Ns2, Spacing::Ns2Diffserv] {
+            let mut spacer = Spacer { spacing, count: 7.0 };
+            spacer.below();
+            spacer.signals(0.001, 2.0, 10, &mut random);
+            let first = if spacing == Spacing::Ns2 { 2.0 } else { 0.0 };
+            assert_eq!(spacer.count, first, "{spacing:?}");
+            let mut spacer = Spacer { spacing, count: 7.0 };
+            spacer.above();
+            assert_eq!(spacer.count, 0.0);
+        }
+    }
+
     /// Packets of 3 and 1 times the mean, in turn (mean 2 in bytes of the unit): a packet is
     /// signalled in proportion to its size, so the large get 3/4 of the signals.
     #[test]
     fn in_byte_mode_signals_are_in_proportion_to_size() {
-        for spacing in [Spacing::Geometric, Spacing::Uniform] {
+        for spacing in [Spacing::Geometric, Spacing::Uniform, Spacing::Ns2, Spacing::Ns2Diffserv] {
             let mut spacer = Spacer::new(spacing);
             let mut random = RandomStream::new(3, "test", "red");
             let (mut large, mut all) = (0.0, 0.0);

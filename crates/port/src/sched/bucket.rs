@@ -93,4 +93,18 @@ mod tests {
         bucket.take(1000, 100 * SECOND);
         assert_eq!(bucket.time_until_holds(0), 100 * SECOND);
     }
+
+    /// At 1 bit/s a byte takes 8 s: no token too many in 1000 B.
+    #[test]
+    fn rfc2215_s3_1_tokens_are_exact_at_the_lowest_rate() {
+        let mut bucket = RateBucket::full(1, 1000);
+        bucket.take(1000, 10_000 * SECOND);
+        assert_eq!(
+            [1, 1000, 1001].map(|it| bucket.time_until_holds(it)),
+            [8, 8000, 8000].map(|it| it * SECOND)
+        );
+        bucket.fill(8000 * SECOND);
+        bucket.take(1000, 10_000 * SECOND);
+        assert_eq!(bucket.time_until_holds(1), 8 * SECOND);
+    }
 }

@@ -234,3 +234,18 @@ fn bad_relations_are_refused_with_their_class() {
     let log = CbqShare { ewma_log: 17, ..class(None, 1, true) };
     assert_eq!(refused(log), "ewma_log must be 1 to 16, not 17 (class 0)");
 }
+
+/// Turns by the rates of one priority, the smallest of which has the base of 1500 B; a quantum that is
+/// given is taken, and another priority counts for itself.
+#[test]
+fn a_quantum_is_in_proportion_to_the_rates_of_its_priority() {
+    let share = |rate_bit_s, priority, quantum_bytes| CbqShare {
+        rate_bit_s,
+        priority,
+        quantum_bytes,
+        ..CbqShare::default()
+    };
+    let shares = [share(2000, 0, 0), share(5000, 0, 0), share(1000, 1, 0), share(9000, 0, 70)];
+    let quanta: Vec<i64> = shares.iter().map(|it| quantum(&shares, it)).collect();
+    assert_eq!(quanta, [1500, 3750, 1500, 70]);
+}

@@ -202,7 +202,7 @@ impl Drr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_link::{arrivals, proptest_discipline, saturated, serve};
+    use super::super::test_link::{arrivals, proptest_discipline, saturated, serve, Endless};
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
@@ -335,5 +335,24 @@ mod tests {
     fn a_class_without_quantum_and_weight_is_refused() {
         let share = DrrShare { quantum_bytes: 0, weight: 0 };
         assert_eq!(Drr::new(&[share]).unwrap_err().key, "weight");
+    }
+
+    /// A class whose only packet is dropped leaves the list, wherever it is, and joins it at its end.
+    #[test]
+    fn a_class_that_is_discarded_joins_at_the_end() {
+        for (discarded, order) in [(1, [0, 2, 1]), (2, [0, 1, 2]), (0, [1, 2, 0])] {
+            let share = DrrShare { quantum_bytes: 100, weight: 1 };
+            let mut drr = Drr::new(&[share; 3]).unwrap();
+            for class in 0..3 {
+                drr.on_enqueue(class, 100, true, 0);
+            }
+            drr.on_discard(discarded, true);
+            drr.on_enqueue(discarded, 100, true, 0);
+            for class in order {
+                assert_eq!(drr.choose(&mut Endless(&[100; 3]), 0), SchedulerChoice::Class(class));
+                drr.on_dequeue(class, 100, true, 0);
+            }
+            assert_eq!(drr.choose(&mut Endless(&[100; 3]), 0), SchedulerChoice::Idle);
+        }
     }
 }

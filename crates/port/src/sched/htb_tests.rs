@@ -166,3 +166,31 @@ mod sch_htb {
         assert_eq!(refused(leaf(0, 1)), "rate_bit_s must be above 0 (class 1)");
     }
 }
+
+/// `htb_change_class`, r2q 10: the rate in bytes by 10, in 1000 to 200,000 B; one that is given is taken.
+#[test]
+fn sch_htb_the_quantum_is_a_tenth_of_a_second_within_bounds() {
+    for (rate_bit_s, given, quantum) in [
+        (8, 0, 1000),
+        (80_079, 0, 1000),
+        (80_080, 0, 1001),
+        (16_000_000, 0, 200_000),
+        (16_000_080, 0, 200_000),
+        (80_080, 7, 7),
+    ] {
+        let share = HtbShare { quantum_bytes: given, ..top(rate_bit_s) };
+        assert_eq!(Htb::new(&[share]).unwrap().classes[0].quantum, quantum, "{rate_bit_s} {given}");
+    }
+}
+
+/// Eight priorities for each class: the last of the last class is served, and when it is empty a class
+/// of another priority waits for its rate, 100 B at 1 B/ms.
+#[test]
+fn the_lowest_priority_leaves_nothing_behind() {
+    let slow = HtbShare { burst_bytes: 1, cburst_bytes: 1, ..top(8000) };
+    let low = HtbShare { priority: 7, ..top(8_000_000) };
+    let sched = Htb::new(&[slow, low]).unwrap();
+    let sent = serve(sched, 8_000_000, 2, &arrivals(&[(0, 0, 100), (0, 0, 100), (0, 1, 100)]));
+    let order: Vec<_> = sent.iter().map(|sent| (sent.class, sent.start / 1_000_000)).collect();
+    assert_eq!(order, [(0, 0), (1, 0), (0, 99)]);
+}

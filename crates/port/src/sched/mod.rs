@@ -6,6 +6,8 @@ use trunkline_units::Time;
 mod bucket;
 mod cake;
 mod cbq;
+#[cfg(test)]
+mod conformance;
 mod drr;
 mod estimator;
 mod fifo;

@@ -171,5 +171,31 @@ mod tests {
             now.lower(&service_curve, 102 * MS, bytes(130)); // the new one has 120 B
             assert_eq!(now.service(105 * MS), bytes(150));
         }
+
+        /// Figure 6 within the first piece: 10 B/ms for 5 ms, then 2; active again at 3 ms with 20 B of service,
+        /// 10 B below the old curve. Both are equally steep for 2 ms, then they close in by 8 B/ms: they meet
+        /// 2 + 10/8 = 3.25 ms later, at 52.5 B.
+        #[test]
+        fn s3_two_steep_pieces_run_side_by_side_first() {
+            let service_curve = curve(10, 5, 2);
+            let mut now = ShiftedCurve::at(&service_curve, 0, 0);
+            now.lower(&service_curve, 3 * MS, bytes(20));
+            assert_eq!(now.service(6 * MS), bytes(50));
+            assert_eq!(now.service(6_250_000), bytes(105) / 2);
+            assert_eq!(now.service(20 * MS), bytes(80));
+            assert_eq!(now.time(bytes(50)), 6 * MS);
+            assert_eq!(now.time(bytes(109) / 2), 7_250_000);
+        }
+
+        /// Figure 6, convex: the new curve is the smaller one where it starts on the old one or below it.
+        #[test]
+        fn s3_a_convex_curve_starts_again_unless_it_is_ahead() {
+            let service_curve = curve(0, 5, 4);
+            for (served, later) in [(21, 28), (20, 20), (15, 15)] {
+                let mut now = ShiftedCurve::at(&service_curve, 0, 0);
+                now.lower(&service_curve, 10 * MS, bytes(served));
+                assert_eq!(now.service(12 * MS), bytes(later), "{served}");
+            }
+        }
     }
 }

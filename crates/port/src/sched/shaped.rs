@@ -244,4 +244,14 @@ mod tests {
         ];
         assert_eq!(order, expected);
     }
+
+    /// Equal priorities take turns by packet, from the one that came first on.
+    #[test]
+    fn equal_priorities_take_turns_in_the_order_of_their_arrival() {
+        let sched = Shaped::new(&[share(0, 0, 0), share(0, 0, 0), share(0, 0, 0)]).unwrap();
+        let trace = [[(0, 2, 100); 2], [(0, 0, 100); 2], [(0, 1, 100); 2]].concat();
+        let order: Vec<_> =
+            serve(sched, 8_000_000, 3, &arrivals(&trace)).iter().map(|sent| sent.class).collect();
+        assert_eq!(order, [2, 0, 1, 2, 0, 1]);
+    }
 }
