@@ -179,4 +179,91 @@ mod tests {
             assert_eq!((all + u64::from(sum)) % 0xffff, 0, "{word}");
         }
     }
+
+    /// RFC 5036 section 3.5: each message with its number 0x01020304, of node 0 (10.0.0.1) to node 1. An
+    /// Initialization has version 1, the keepalive time and the receiver's LDP identifier (3.5.3), an Address
+    /// message one IPv4 address (3.5.5), the others a FEC of one prefix of 32 bits and a generic label (3.4.1,
+    /// 3.4.2.1), a Notification a status and no message that it is about (3.4.6).
+    #[test]
+    fn rfc5036_s3_5_messages_octet_by_octet() {
+        let id = [1, 2, 3, 4];
+        let fec = [1, 0, 0, 8, 2, 0, 1, 32, 10, 0, 0, 8];
+        let label = [2, 0, 0, 4, 0, 0, 0, 17];
+        let about = |kind| [&[4, kind, 0, 24][..], &id, &fec, &label].concat();
+        let status = [3, 0, 0, 10, 0x80, 0, 0, 0x14, 0, 0, 0, 0, 0, 0];
+        let common = [5, 0, 0, 14, 0, 1, 0, 40, 0, 0, 0, 0, 10, 0, 0, 2, 0, 0];
+        for (body, octets) in [
+            (Body::Notification(0x8000_0014), [&[0, 1, 0, 18][..], &id, &status].concat()),
+            (Body::Initialization, [&[2, 0, 0, 22][..], &id, &common].concat()),
+            (Body::KeepAlive, [&[2, 1, 0, 4][..], &id].concat()),
+            (Body::Address, [&[3, 0, 0, 14][..], &id, &[1, 1, 0, 6, 0, 1, 10, 0, 0, 1]].concat()),
+            (Body::Mapping(7, 17), about(0)),
+            (Body::Withdraw(7, 17), about(2)),
+            (Body::Release(7, 17), about(3)),
+        ] {
+            assert_eq!(encode(&body, 0x0102_0304, 0, 1, 40 * SECOND), octets, "{body:?}");
+        }
+        // Section 3.1: version 1, the length behind these four octets, the sender and its label space.
+        assert_eq!(pdu(0, &[9, 9]), [0, 1, 0, 8, 10, 0, 0, 1, 0, 0, 9, 9]);
+    }
+
+    /// Times are whole seconds, rounded up; 0xffff would mean for ever (section 3.5.2).
+    #[test]
+    fn rfc5036_s3_5_2_times_are_seconds() {
+        let spans = [0, 1, SECOND, SECOND + 1, 0xfffe * SECOND, 70_000 * SECOND];
+        assert_eq!(
+            spans.map(|span| u16::from_be_bytes(seconds(span))),
+            [0, 1, 1, 2, 0xfffe, 0xfffe]
+        );
+    }
+
+    /// RFC 5036 section 3.5.2: a link hello, of port 646 to port 646 in a datagram of 42 octets (RFC 768), with a
+    /// hold time of 15 s, no request for targeted hellos, and the transport address.
+    #[test]
+    fn rfc5036_s3_5_2_a_hello_octet_by_octet() {
+        let octets = hello(0, 9, 15 * SECOND);
+        assert_eq!(octets[..6], [2, 134, 2, 134, 0, 42]);
+        assert_eq!(octets[8..18], [0, 1, 0, 30, 10, 0, 0, 1, 0, 0]);
+        assert_eq!(octets[18..26], [1, 0, 0, 20, 0, 0, 0, 9]);
+        assert_eq!(octets[26..], [4, 0, 0, 4, 0, 15, 0, 0, 4, 1, 0, 4, 10, 0, 0, 1]);
+        // Pseudo-header: 10.0.0.1, 224.0.0.2, protocol 17, length 42.
+        let mut sum: u64 = 0x0a00 + 1 + 0xe000 + 2 + 17 + 42;
+        sum +=
+            octets.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(pair[1])).sum::<u64>();
+        assert_eq!(sum % 0xffff, 0);
+    }
+
+    /// RFC 9293 section 3.1: ports, numbers, a header of 5 words, the flags FIN 1, SYN 2, RST 4, PSH 8 (with a
+    /// payload), ACK 16, the largest window without scaling, no urgent data.
+    #[test]
+    fn rfc9293_s3_1_a_segment_octet_by_octet() {
+        let plain = StreamSegment {
+            port: 0xc001,
+            from_active: true,
+            syn: false,
+            fin: false,
+            rst: false,
+            seq: 0x0102_0304,
+            ack: None,
+            bytes: 0,
+            bodies: vec![],
+            payload: vec![],
+        };
+        let ends = [0, 1];
+        for (sent, payload, ports, ack, flags) in [
+            (plain.clone(), &[][..], [0xc0, 1, 2, 134], 0, 0),
+            (StreamSegment { from_active: false, ..plain.clone() }, &[], [2, 134, 0xc0, 1], 0, 0),
+            (StreamSegment { fin: true, ..plain.clone() }, &[], [0xc0, 1, 2, 134], 0, 1),
+            (StreamSegment { syn: true, ..plain.clone() }, &[], [0xc0, 1, 2, 134], 0, 2),
+            (StreamSegment { rst: true, ..plain.clone() }, &[], [0xc0, 1, 2, 134], 0, 4),
+            (StreamSegment { ack: Some(7), ..plain.clone() }, &[], [0xc0, 1, 2, 134], 7, 16),
+            (StreamSegment { ack: Some(7), ..plain }, &[5, 6, 7], [0xc0, 1, 2, 134], 7, 24),
+        ] {
+            let octets = segment(&sent, ends, payload);
+            let sum = checksum(TCP, ends, &[&octets[..16], &[0, 0], &octets[18..]].concat());
+            let numbers = [1, 2, 3, 4, 0, 0, 0, ack, 0x50, flags, 0xff, 0xff];
+            let expected = [&ports[..], &numbers, &sum.to_be_bytes(), &[0, 0], payload].concat();
+            assert_eq!(octets, expected, "{sent:?}");
+        }
+    }
 }

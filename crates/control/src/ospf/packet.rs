@@ -224,4 +224,60 @@ mod tests {
         // An octet alone is the upper half of a word.
         assert_eq!(packet(7, 1, &[5])[12..14], packet(7, 1, &[4, 0xff])[12..14]);
     }
+
+    /// Version 2, type, length, router, area 0, checksum, no authentication (RFC 2328 appendix A.3.1).
+    #[track_caller]
+    fn body_of(octets: &[u8], kind: u8, router: u8) -> Vec<u8> {
+        let length = (octets.len() as u16).to_be_bytes();
+        assert_eq!(octets[..12], [2, kind, length[0], length[1], 10, 0, 0, router, 0, 0, 0, 0]);
+        assert_eq!(octets[14..24], [0; 10]);
+        octets[24..].to_vec()
+    }
+
+    /// RFC 2328 appendix A.3.2 on a point-to-point line without addresses: no mask, interval, options (E) and
+    /// priority, dead interval, no designated routers, and the neighbour once it is heard. Times are whole
+    /// seconds, rounded up.
+    #[test]
+    fn rfc2328_a3_2_a_hello_octet_by_octet() {
+        let alone = [0, 0, 0, 0, 0, 10, 2, 1, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0, 0, 0];
+        let octets = hello(0, None, 10 * SECOND, 40 * SECOND);
+        assert_eq!(body_of(&octets, 1, 1), alone);
+        let octets = hello(0, Some(1), 9 * SECOND + 1, 39 * SECOND + 1);
+        assert_eq!(body_of(&octets, 1, 1), [&alone[..], &[10, 0, 0, 2]].concat());
+        let long = hello(0, None, 70_000 * SECOND, 70_000 * SECOND);
+        assert_eq!(body_of(&long, 1, 1)[4..12], [0xff, 0xff, 2, 1, 0, 1, 0x11, 0x70]);
+    }
+
+    /// RFC 2328 appendices A.3.5, A.4.1 and A.4.2: an update counts its LSAs; a router-LSA of age 1 with options,
+    /// type 1, its router twice, the number of the instance from 0x80000001 on, its links, and last its own
+    /// address as a stub of 32 bits at cost 0; RFC 3630 section 2.2: an opaque LSA of area scope is of type 10, and
+    /// the first one holds the router's address (2.4.1). An acknowledgment has the headers alone (A.3.6).
+    #[test]
+    fn rfc2328_a3_5_and_a3_6_an_update_and_its_acknowledgment_octet_by_octet() {
+        let links = vec![
+            RouterLink { line: 4, to: 1, metric: 258 },
+            RouterLink { line: 5, to: 2, metric: 9 },
+        ];
+        let of = |place, sequence, content| Lsa { place, origin: 0, sequence, content };
+        let lsas = [of(0, 0, LsaContent::Router(links.into())), of(1, 2, LsaContent::Address)];
+        let first = [0, 1, 2, 1, 10, 0, 0, 1, 10, 0, 0, 1, 0x80, 0, 0, 1];
+        let content = [
+            &[0, 0, 0, 3][..],
+            &[10, 0, 0, 2, 0, 0, 0, 4, 1, 0, 1, 2],
+            &[10, 0, 0, 3, 0, 0, 0, 5, 1, 0, 0, 9],
+            &[10, 0, 0, 1, 255, 255, 255, 255, 3, 0, 0, 0],
+        ]
+        .concat();
+        let second = [0, 1, 2, 10, 1, 0, 0, 0, 10, 0, 0, 1, 0x80, 0, 0, 3];
+        let body = body_of(&update(0, &lsas), 4, 1);
+        assert_eq!(body[..4], [0, 0, 0, 2]);
+        assert_eq!(body[4..20], first);
+        assert_eq!(body[22..24], [0, 60], "20, 4 and three links of 12");
+        assert_eq!(body[24..64], content);
+        assert_eq!(body[64..80], second);
+        assert_eq!(body[82..84], [0, 28]);
+        assert_eq!(body[84..], [0, 1, 0, 4, 10, 0, 0, 1]);
+        let headers = body_of(&acknowledgment(1, &lsas), 5, 2);
+        assert_eq!(headers, [&body[4..24], &body[64..84]].concat());
+    }
 }

@@ -86,6 +86,8 @@ mod tests {
         let delay =
             SpfDelay::Backoff { initial_ns: 10 * MS, second_ns: 100 * MS, maximum_ns: 500 * MS };
         assert_eq!(computed(delay, (0..250).map(|k| 5 * k)), [10, 110, 310, 710, 1210, 1710]);
+        // A change at the time of a computation comes after it.
+        assert_eq!(computed(delay, [0, 10]), [10, 110]);
         // Changes at 0 and 300: 110 is over, so the second waits the initial delay alone. One more
         // than 1,000 ms later is a first again: the next but one is 100 ms behind it, not 400.
         assert_eq!(computed(delay, [0, 300, 1301, 1312]), [10, 310, 1311, 1411]);

@@ -239,7 +239,9 @@ impl MessageWriter {
 
 #[cfg(test)]
 mod tests {
+    use super::super::message::{BypassTunnel, Detour, PathKey};
     use super::*;
+    use std::sync::Arc;
 
     /// Class and C-Type of each object of a message.
     fn classes(octets: &[u8]) -> Vec<(u8, u8, usize)> {
@@ -266,5 +268,215 @@ mod tests {
         );
         assert_eq!(octets[octets.len() - 12..], words(&[1, 2, 3])[..]);
         assert_eq!(usize::from(u16::from_be_bytes([octets[6], octets[7]])), octets.len());
+    }
+
+    /// A path of two links from 10.0.0.1 over 10.0.0.2 to 10.0.0.3, tunnel 258, LSP 772, 8 Mbit/s.
+    fn request() -> PathRequest {
+        PathRequest {
+            route: vec![0, 1].into(),
+            head: 0,
+            tail: 2,
+            bandwidth: 8_000_000,
+            setup: 6,
+            hold: 5,
+            class_type: 2,
+            name: "gold5".into(),
+            desired: Some(DesiredProtection { one_to_one: false, node: true, bandwidth: true }),
+            detour: None,
+        }
+    }
+
+    fn message(kind: Kind, request: PathRequest, hop: usize) -> RsvpMessage {
+        let key = PathKey { session: 258, lsp: 772, sender: 0 };
+        RsvpMessage::for_path(kind, key, Arc::new(request), hop)
+    }
+
+    /// Class, C-Type and content of each object of a message that leaves `from`, with a refresh time of 30 s;
+    /// its header has version 1, its kind, a TTL of 255, its length and a checksum with which all 16-bit words
+    /// sum up to 0xffff (RFC 2205 appendix A.1, RFC 1071).
+    #[track_caller]
+    fn objects(message: &RsvpMessage, from: u32) -> Vec<(u8, u8, Vec<u8>)> {
+        let line = |from, to| SignalledLink { from, to, metric: 1, rate_bit_s: 1, reverse: None };
+        let lines = [line(0, 1), line(1, 2), line(2, 3)];
+        let octets = message.octets(&lines, from, 30_000_000_000);
+        let word = |at: usize| u16::from_be_bytes([octets[at], octets[at + 1]]);
+        assert_eq!(octets[..2], [0x10, message.kind as u8]);
+        assert_eq!((octets[4], octets[5], word(6)), (255, 0, octets.len() as u16));
+        let sum: u64 = (0..octets.len()).step_by(2).map(|at| u64::from(word(at))).sum();
+        assert_eq!(sum % 0xffff, 0, "{octets:?}");
+        let (mut at, mut found) = (8, Vec::new());
+        while at < octets.len() {
+            let end = at + usize::from(word(at));
+            found.push((octets[at + 2], octets[at + 3], octets[at + 4..end].to_vec()));
+            at = end;
+        }
+        found
+    }
+
+    const SESSION: [u8; 12] = [10, 0, 0, 3, 0, 0, 1, 2, 10, 0, 0, 1];
+    const TEMPLATE: [u8; 8] = [10, 0, 0, 1, 0, 0, 3, 4];
+
+    fn hop(last: u8) -> (u8, u8, Vec<u8>) {
+        (3, 1, vec![10, 0, 0, last, 0, 0, 0, 0])
+    }
+
+    /// RFC 2210 section 3.1 and 3.2: version 0 and 7 words, the service (1 default, 5 controlled load) and 6
+    /// words, parameter 127 of 5 words: r, b and p of 1e6 B/s (IEEE 754: 0x49742400), m 20, M 1500.
+    fn token_bucket(service: u8) -> Vec<u8> {
+        let rate = [0x49, 0x74, 0x24, 0];
+        let head = [0, 0, 0, 7, service, 0, 0, 6, 127, 0, 0, 5];
+        [&head[..], &rate, &rate, &rate, &[0, 0, 0, 20, 0, 0, 5, 220]].concat()
+    }
+
+    /// RFC 3209 section 4.3.3 and 4.4.1.1: an IPv4 address in a route that is asked for, and in one recorded.
+    fn on_route(last: u8, flags: u8) -> [u8; 8] {
+        [1, 8, 10, 0, 0, last, 32, flags]
+    }
+
+    /// RFC 2205 section 3.1.3 in the order of RFC 3209 section 3.1: SESSION, RSVP_HOP, TIME_VALUES of 30,000 ms,
+    /// EXPLICIT_ROUTE, LABEL_REQUEST of IPv4, FAST_REROUTE (RFC 4090 section 4.1: facility backup, 1e6 B/s),
+    /// SESSION_ATTRIBUTE (local protection 1, label recording 2, SE 4, bandwidth 8, node 16), CLASSTYPE (RFC 4124
+    /// section 6.2), SENDER_TEMPLATE, SENDER_TSPEC, RECORD_ROUTE.
+    #[test]
+    fn rfc3209_s3_1_a_path_message_octet_by_octet() {
+        let path = message(Kind::Path, request(), 1);
+        let rate = [0x49, 0x74, 0x24, 0];
+        let body = [&[6, 5, 255, 2][..], &rate, &[0; 12]].concat();
+        let name = [6, 5, 31, 5, b'g', b'o', b'l', b'd', b'5', 0, 0, 0];
+        let expected = [
+            (1, 7, SESSION.to_vec()),
+            hop(1),
+            (5, 1, vec![0, 0, 0x75, 0x30]),
+            (20, 1, [on_route(2, 0), on_route(3, 0)].concat()),
+            (19, 1, vec![0, 0, 8, 0]),
+            (205, 1, body.clone()),
+            (207, 7, name.to_vec()),
+            (66, 1, vec![0, 0, 0, 2]),
+            (11, 7, TEMPLATE.to_vec()),
+            (12, 2, token_bucket(1)),
+            (21, 1, on_route(1, 0).to_vec()),
+        ];
+        assert_eq!(objects(&path, 0), expected);
+
+        // From the second node on: a hop less to go, one more recorded, the last first.
+        let second = objects(&message(Kind::Path, request(), 2), 1);
+        assert_eq!(second[3], (20, 1, on_route(3, 0).to_vec()));
+        assert_eq!(second[10], (21, 1, [on_route(2, 0), on_route(1, 0)].concat()));
+
+        // One-to-one, without its bandwidth; class type 0 has no object.
+        let desired = DesiredProtection { one_to_one: true, node: false, bandwidth: false };
+        let plain = PathRequest { desired: Some(desired), class_type: 0, ..request() };
+        let found = objects(&message(Kind::Path, plain, 1), 0);
+        assert_eq!(found[5], (205, 1, [&[6, 5, 255, 1][..], &[0; 16]].concat()));
+        assert_eq!(found[6].2[2], 7);
+        assert_eq!(
+            found.iter().map(|it| it.0).collect::<Vec<_>>(),
+            [1, 3, 5, 20, 19, 205, 207, 11, 12, 21]
+        );
+
+        // No protection: nothing is recorded. A name has 64 octets at most.
+        let plain = PathRequest { desired: None, name: "n".repeat(70).into(), ..request() };
+        let found = objects(&message(Kind::Path, plain, 1), 0);
+        assert_eq!(
+            found.iter().map(|it| it.0).collect::<Vec<_>>(),
+            [1, 3, 5, 20, 19, 207, 66, 11, 12]
+        );
+        assert_eq!(found[5].2, [&[6, 5, 4, 64][..], &[b'n'; 64]].concat());
+    }
+
+    /// RFC 4090 sections 4.2 and 6: a detour has a DETOUR object of the pairs (PLR, node avoided) and no wish for
+    /// protection, and goes on along the path that it protects; a path that is sent around a failure has the
+    /// address of who does so, another one where that is the head.
+    #[test]
+    fn rfc4090_s4_2_and_s6_detours_and_repaired_paths() {
+        let pairs = vec![(0, 1), (1, 2)].into();
+        let detour = Detour { pairs, beyond: vec![2].into() };
+        let detoured = PathRequest { detour: Some(detour), ..request() };
+        let found = objects(&message(Kind::Path, detoured, 1), 0);
+        assert_eq!(
+            found.iter().map(|it| it.0).collect::<Vec<_>>(),
+            [1, 3, 5, 20, 19, 207, 66, 11, 12, 21, 63]
+        );
+        assert_eq!(found[3].2, [on_route(2, 0), on_route(3, 0), on_route(4, 0)].concat());
+        let ends = vec![10, 0, 0, 1, 10, 0, 0, 2, 10, 0, 0, 2, 10, 0, 0, 3];
+        assert_eq!(found[10], (63, 7, ends));
+
+        for (plr, address) in [(0, [10, 128, 0, 1]), (1, [10, 0, 0, 2])] {
+            let mut repaired = message(Kind::Path, request(), 2);
+            let tunnel = BypassTunnel { plr, mp: 2, hop: 0, back: vec![].into() };
+            repaired.tunnel = Some(Arc::new(tunnel));
+            let found = objects(&repaired, plr);
+            assert_eq!(found[8].2, [&address[..], &[0, 0, 3, 4]].concat());
+            assert_eq!(found[10].2, on_route(1, 0), "what the PLR had recorded");
+            // Its Resv answers with the sender of the path.
+            repaired.kind = Kind::Resv;
+            assert_eq!(objects(&repaired, 2)[5].2, TEMPLATE);
+        }
+    }
+
+    /// RFC 2205 section 3.1.4 and appendix A.7 (shared explicit: 0x12), RFC 3209 section 4.1 and 4.4.1: a
+    /// reservation for controlled load, its label, and the nodes that it passed with the flags of RFC 4090
+    /// section 4.4 and their labels (C-Type 1, global).
+    #[test]
+    fn rfc2205_s3_1_4_a_resv_message_octet_by_octet() {
+        let mut resv = message(Kind::Resv, request(), 1);
+        resv.label = 0x12345;
+        let expected = [
+            (1, 7, SESSION.to_vec()),
+            hop(2),
+            (5, 1, vec![0, 0, 0x75, 0x30]),
+            (8, 1, vec![0, 0, 0, 0x12]),
+            (9, 2, token_bucket(5)),
+            (10, 7, TEMPLATE.to_vec()),
+            (16, 1, vec![0, 1, 0x23, 0x45]),
+        ];
+        assert_eq!(objects(&resv, 1), expected);
+        let passed = |node, flags, label| RecordedHop { node, flags, label };
+        resv.record = vec![passed(1, 9, 0x12345), passed(2, 0, 3)];
+        let label = |octets: [u8; 4]| [&[3, 8, 1, 1][..], &octets].concat();
+        let record = [
+            on_route(2, 9).to_vec(),
+            label([0, 1, 0x23, 0x45]),
+            on_route(3, 0).to_vec(),
+            label([0, 0, 0, 3]),
+        ];
+        assert_eq!(objects(&resv, 1)[7..], [(21, 1, record.concat())]);
+    }
+
+    /// RFC 2205 sections 3.1.5 to 3.1.8 and appendix A.5: errors have ERROR_SPEC (node, flags, code, value; RFC
+    /// 3473 section 4.3: 4, the path's state is removed) and no TIME_VALUES, a PathErr no RSVP_HOP; a PathTear has
+    /// the sender with its traffic, a ResvTear the style and the filter.
+    #[test]
+    fn rfc2205_s3_1_5_to_s3_1_8_errors_and_teardowns_octet_by_octet() {
+        let session = (1, 7, SESSION.to_vec());
+        let spec = |flags| (6, 1, vec![10, 0, 0, 2, flags, 24, 0, 5]);
+        let sender = [(11, 7, TEMPLATE.to_vec()), (12, 2, token_bucket(1))];
+        let style = (8, 1, vec![0, 0, 0, 0x12]);
+        let mut error = message(Kind::PathErr, request(), 0);
+        error.error = Some((super::super::message::NO_ROUTE, 1, 0));
+        let expected = [&[session.clone(), spec(0)][..], &sender].concat();
+        assert_eq!(objects(&error, 1), expected);
+        error.removes = true;
+        assert_eq!(objects(&error, 1)[1], spec(4));
+        error.kind = Kind::ResvErr;
+        let filter = (10, 7, TEMPLATE.to_vec());
+        let flow = (9, 2, token_bucket(5));
+        let expected = [session.clone(), hop(2), spec(4), style.clone(), flow, filter.clone()];
+        assert_eq!(objects(&error, 1), expected);
+        let expected = [&[session.clone(), hop(1)][..], &sender].concat();
+        assert_eq!(objects(&message(Kind::PathTear, request(), 1), 0), expected);
+        let expected = [session, hop(2), style, filter];
+        assert_eq!(objects(&message(Kind::ResvTear, request(), 1), 1), expected);
+    }
+
+    /// RFC 3209 section 5.2: HELLO is class 22, a request of C-Type 1, an acknowledgement of C-Type 2, with
+    /// the instances of its source and of its destination.
+    #[test]
+    fn rfc3209_s5_2_a_hello_octet_by_octet() {
+        for (answers, kind) in [(false, 1), (true, 2)] {
+            let mut hello = RsvpMessage::between(Kind::Hello);
+            hello.hello = Some((answers, 0x0102_0304, 9));
+            assert_eq!(objects(&hello, 0), [(22, kind, vec![1, 2, 3, 4, 0, 0, 0, 9])]);
+        }
     }
 }
