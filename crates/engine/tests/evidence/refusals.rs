@@ -2,8 +2,9 @@
 
 use crate::support::*;
 use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
-use trunkline_agent::udp::{Size, UdpConfig};
-use trunkline_engine::network::{Agent, Link};
+use trunkline_agent::udp::{Arrivals, Gaps, Size, UdpConfig};
+use trunkline_agent::workload::{OpenConfig, TransferGaps, TransferSizes};
+use trunkline_engine::network::{Agent, Link, Opened, Transfers};
 use trunkline_engine::RunError;
 
 /// Makes one thing wrong.
@@ -110,5 +111,83 @@ fn connections_out_of_range_are_refused() {
         let mut config = tcp(Variant::NewReno);
         spoil(&mut config);
         refused(&with_agent(Agent::Tcp(config)), &format!("flow f: {why}"));
+    }
+}
+
+/// JSON has no infinity, a program has: no time or size is drawn from it.
+#[test]
+fn infinite_numbers_are_refused() {
+    const INFINITY: f64 = f64::INFINITY;
+    let gaps = |location_ns, scale_ns| {
+        let gaps = Gaps::Gumbel { location_ns, scale_ns };
+        udp(Arrivals::Gaps(gaps), MBIT, Size::Fixed { bytes: 9 })
+    };
+    let sizes = |location_bytes, scale_bytes| {
+        poisson(MBIT, Size::Gumbel { location_bytes, scale_bytes, header_bytes: 28 })
+    };
+    let choice = Size::Choice { bytes: vec![1, 2], weights: vec![1.0, INFINITY] };
+    let window = TcpConfig { initial_window: INFINITY, ..tcp(Variant::NewReno) };
+    let threshold = TcpConfig { initial_ssthresh: Some(INFINITY), ..tcp(Variant::NewReno) };
+    for (agent, why) in [
+        (gaps(INFINITY, 1.0), "scale_ns must be above 0"),
+        (gaps(1.0, INFINITY), "scale_ns must be above 0"),
+        (sizes(INFINITY, 1.0), "scale_bytes must be above 0"),
+        (sizes(1.0, INFINITY), "scale_bytes must be above 0"),
+        (poisson(MBIT, Size::Exponential { mean_bytes: INFINITY }), "mean_bytes must be above 0"),
+        (poisson(MBIT, choice), "weights must be 0 or more, one above"),
+        (Agent::Tcp(window), "initial_window must be 1 or more"),
+        (Agent::Tcp(threshold), "initial_ssthresh must be above 0"),
+    ] {
+        refused(&with_agent(agent), &format!("flow f: {why}"));
+    }
+    let open = |gaps, sizes| {
+        let mut lab = with_agent(Agent::Tcp(tcp(Variant::NewReno)));
+        let opened = Opened::Arrivals(OpenConfig { gaps, sizes });
+        let transfers = Transfers { opened, bins_bytes: vec![], record: false, kept: false };
+        lab.network.flows[0].transfers = Some(transfers.into());
+        lab
+    };
+    let periods =
+        |mean_ns, mean_on_ns, mean_off_ns| TransferGaps::OnOff { mean_ns, mean_on_ns, mean_off_ns };
+    let means = "mean_ns and mean_on_ns must be above 0, mean_off_ns 0 or more";
+    for (gaps, why) in [
+        (TransferGaps::Poisson { mean_ns: INFINITY }, "mean_ns must be above 0"),
+        (TransferGaps::Periodic { gap_ns: INFINITY }, "gap_ns must be above 0"),
+        (periods(INFINITY, 1.0, 1.0), means),
+        (periods(1.0, INFINITY, 1.0), means),
+        (periods(1.0, 1.0, INFINITY), means),
+    ] {
+        refused(&open(gaps, TransferSizes::Fixed { bytes: 1 }), &format!("flow f: {why}"));
+    }
+    let pareto = |shape, least_bytes, less| TransferSizes::Pareto {
+        shape,
+        least_bytes,
+        most_bytes: INFINITY,
+        cut: false,
+        less,
+    };
+    let lognormal = |mu, sigma| {
+        let (least_bytes, most_bytes) = (1.0, INFINITY);
+        TransferSizes::Lognormal { mu, sigma, least_bytes, most_bytes }
+    };
+    let weibull = |shape, scale_bytes| TransferSizes::Weibull { shape, scale_bytes };
+    let (bounds, law) =
+        ("shape and least_bytes must be above 0", "sigma must be 0 or more, bounds in order");
+    for (sizes, why) in [
+        (TransferSizes::Exponential { mean_bytes: INFINITY }, "mean_bytes must be above 0"),
+        (pareto(INFINITY, 1.0, 0.0), bounds),
+        (pareto(1.0, INFINITY, 0.0), bounds),
+        (pareto(1.0, 1.0, INFINITY), bounds),
+        (lognormal(INFINITY, 1.0), law),
+        (lognormal(1.0, INFINITY), law),
+        (weibull(INFINITY, 1.0), "shape and scale must be above 0"),
+        (weibull(1.0, INFINITY), "shape and scale must be above 0"),
+        (
+            TransferSizes::Table { bytes: vec![1.0, INFINITY], shares: vec![0.5, 1.0] },
+            "bytes and shares must rise, the last share is 1",
+        ),
+    ] {
+        let gaps = TransferGaps::Periodic { gap_ns: 1e6 };
+        refused(&open(gaps, sizes), &format!("flow f: {why}"));
     }
 }

@@ -5,7 +5,7 @@ use trunkline_agent::tcp::{CongestionConfig, TcpConfig, Variant};
 use trunkline_agent::udp::{Arrivals, Size, UdpConfig};
 use trunkline_engine::network::Agent;
 
-fn udp(arrivals: Arrivals, rate_bit_s: u64, size: Size) -> Agent {
+pub fn udp(arrivals: Arrivals, rate_bit_s: u64, size: Size) -> Agent {
     Agent::Udp(UdpConfig { arrivals, rate_bit_s, size, header_bytes: 28, tick_ns: 0, phase_ns: 0 })
 }
 
