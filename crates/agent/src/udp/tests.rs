@@ -214,6 +214,24 @@ mod sizes {
         assert_eq!(share(40) + share(1500), 1.0);
     }
 
+    /// Sizes are rounded to the nearest byte, and one at least: the law of RFC 2330 section 11.1.1 drawn by hand.
+    #[test]
+    fn an_exponential_is_rounded_to_the_nearest_byte() {
+        let sizes = Sizes::new(&Size::Exponential { mean_bytes: 5.0 });
+        let stream = || RandomStream::new(3, "flows[u]", "sizes");
+        let (mut random, mut by_hand) = (stream(), stream());
+        for _ in 0..1000 {
+            let expected = by_hand.exponential(5.0).round().max(1.0);
+            assert_eq!(f64::from(sizes.draw(&mut random)), expected);
+        }
+        let shifted = Size::Gumbel { location_bytes: 9.0, scale_bytes: 4.0, header_bytes: 28 };
+        let sizes = Sizes::new(&shifted);
+        for _ in 0..1000 {
+            let expected = gumbel(9.0, 4.0, &mut by_hand).round().max(1.0) + 28.0;
+            assert_eq!(f64::from(sizes.draw(&mut random)), expected);
+        }
+    }
+
     /// A mean far above the limit: P(size > 65535) = exp(-65535 / 200,000) = 0.72 of all draws
     /// stop at 65535, none wraps round.
     #[test]

@@ -626,4 +626,78 @@ mod rfc5348 {
         sender.wake(600 * MS);
         assert_eq!(sender.rate(), 50_000.0);
     }
+
+    /// Section 4.2: W_init is min(4 s, max(2 s, 4380 B)), over the round trip.
+    #[test]
+    fn s4_2_the_initial_window_follows_rfc_3390() {
+        for (bytes, window) in
+            [(500, 2000.0), (1095, 4380.0), (1460, 4380.0), (2190, 4380.0), (3000, 6000.0)]
+        {
+            let rate = TfrcSender::new(bytes, None, 0).initial_rate(0.5);
+            assert_eq!(rate, 2.0 * window, "{bytes}");
+        }
+    }
+
+    /// Section 4.3 step 4: X_recv_set keeps two round trips; recv_limit is twice its largest. Where the
+    /// application limits the rate it keeps the largest alone, and a rise of the loss event rate halves what
+    /// was received before and takes 0.85 of what was now.
+    #[test]
+    fn s4_3_the_receive_rates_of_two_round_trips_count() {
+        let sender = || TfrcSender {
+            rtt: Some(0.1),
+            received: vec![(0, 90.0)],
+            ..TfrcSender::new(1000, None, 0)
+        };
+        for (now, limit) in [(200 * MS, 180.0), (200 * MS + 1, 140.0)] {
+            assert_eq!(sender().note_received(70.0, false, false, now), limit, "{now}");
+        }
+        for (rate, grew, limit) in [(70.0, false, 180.0), (70.0, true, 59.5), (50.0, true, 45.0)] {
+            let mut sender = sender();
+            assert_eq!(sender.note_received(rate, true, grew, 500 * MS), limit);
+            let kept = if grew { limit } else { limit / 2.0 };
+            assert_eq!(sender.received, [(500 * MS, kept)]);
+        }
+    }
+
+    /// Section 4.4: without feedback the rate is that received, where the equation allows more than twice as
+    /// much, or else half of the equation's; without a loss half of itself; never below a packet in 64 s.
+    #[test]
+    fn s4_4_no_feedback_halves_the_rate() {
+        let by_equation = throughput(1000.0, 0.1, 0.01);
+        for (received, left) in [(0.45, 0.45), (0.55, 0.5), (0.0, 0.0)] {
+            let mut sender = TfrcSender {
+                rtt: Some(0.1),
+                loss_rate: 0.01,
+                received: vec![(0, received * by_equation)],
+                ..TfrcSender::new(1000, None, 0)
+            };
+            sender.on_no_feedback(SECOND);
+            let least = 1000.0 / 64.0;
+            let expected = (left * by_equation).max(least);
+            assert!((sender.rate / expected - 1.0).abs() < 1e-12, "{received}: {}", sender.rate);
+        }
+        for (rate, left) in [(500.0, 250.0), (20.0, 1000.0 / 64.0)] {
+            let mut sender = TfrcSender { rate, ..TfrcSender::new(1000, None, 0) };
+            sender.on_no_feedback(SECOND);
+            assert_eq!(sender.rate, left);
+        }
+    }
+
+    /// Section 4.3 step 4: the receive rate that the application limits (step 3) decides, and the first report
+    /// without a loss starts from W_init.
+    #[test]
+    fn s4_3_a_rise_of_the_loss_rate_counts_where_the_application_limits() {
+        for (loss_rate, most) in [(0.02, 850.0), (0.01, 1000.0), (0.005, 1000.0)] {
+            let mut sender = TfrcSender {
+                rtt: Some(0.1),
+                rate: 1e6,
+                loss_rate: 0.01,
+                received: vec![],
+                ..TfrcSender::new(1000, Some(8000), 0)
+            };
+            let feedback = Feedback { echo: 900 * MS, received_rate: 1000.0, loss_rate };
+            sender.on_feedback(&feedback, SECOND);
+            assert_eq!(sender.received, [(SECOND, most)], "{loss_rate}");
+        }
+    }
 }

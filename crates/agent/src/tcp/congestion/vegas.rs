@@ -151,4 +151,28 @@ mod brakmo1995 {
         vegas.step(&mut window, 1.0);
         assert_eq!((window.cwnd, window.ssthresh), (17.0, 17.0));
     }
+
+    /// `tcp_vegas_pkts_acked`: in microseconds, plus one so that it is never 0. `tcp_vegas_cong_avoid`: a round
+    /// with two samples or fewer is no measure, and the window grows as Reno's, by one of 20 in 20.
+    #[test]
+    fn linux_vegas_needs_three_samples_in_a_round() {
+        for (samples, cwnd) in [(2, 20.0), (3, 21.0)] {
+            let mut vegas = Vegas { base: Span::MAX, round_min: Span::MAX, samples: 0, end: 5 };
+            let mut window =
+                Window { cwnd: 20.0, ssthresh: 2.0, cap: 1000, credit: 0, growth: Growth::Linux };
+            let view = |una| ConnectionView {
+                una,
+                next: 60,
+                acked: 1,
+                rtt: Some(100_000_000),
+                ..ConnectionView::default()
+            };
+            for _ in 0..samples {
+                vegas.on_measured_ack(&mut window, &view(5));
+            }
+            assert_eq!((vegas.base, vegas.round_min, vegas.samples), (100_001, 100_001, samples));
+            vegas.on_new_ack(&mut window, &view(6));
+            assert_eq!((window.cwnd, vegas.end, vegas.samples), (cwnd, 60, 0), "{samples}");
+        }
+    }
 }

@@ -94,4 +94,19 @@ mod linux {
         (0..3).for_each(|_| assert_eq!(held.on_gap(9, 100 * US), None));
         assert!(held.holds() && held.on_gap(9, 100 * US).is_some());
     }
+
+    /// `tcp_ack_snd_check` waits a twentieth of the round trip, at most 1 ms (`tcp_comp_sack_delay_ns`).
+    #[test]
+    fn tcp_ack_snd_check_waits_a_twentieth_of_the_round_trip() {
+        for (trip, wait) in
+            [(10_000 * US, 500 * US), (20_000 * US, 1_000 * US), (50_000 * US, 1_000 * US)]
+        {
+            let mut held = AckCompression::new();
+            held.open(trip);
+            for _ in 0..3 {
+                held.on_gap(7, 0);
+            }
+            assert_eq!(held.on_gap(7, 9), Some(9 + wait + TIMER_SLACK), "{trip}");
+        }
+    }
 }

@@ -147,3 +147,47 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux 6.1, `tcp_rack_update_reo_wnd`: a D-SACK makes the window a quarter longer, once a round trip (what
+    /// was next to send must be acknowledged), up to 255 quarters, and for the 16 recoveries after it; one that
+    /// was undone does not count.
+    #[test]
+    fn tcp_rack_update_reo_wnd_widens_once_a_round_trip_for_16_recoveries() {
+        let mut rack = Rack::default();
+        for (una, next, more) in [(5, 20, 1), (19, 30, 1), (20, 40, 2)] {
+            rack.widen_window();
+            rack.widen_on_duplicate(una, next);
+            assert_eq!(rack.more, more, "{una}");
+        }
+        rack.widen_on_duplicate(50, 60);
+        assert_eq!((rack.more, rack.recoveries_left), (2, 16), "no duplicate, no change");
+        for _ in 0..16 {
+            assert_eq!(rack.more, 2);
+            rack.recovered();
+            rack.undid_by_duplicates();
+            rack.recovered();
+            rack.widen_on_duplicate(50, 60);
+        }
+        assert_eq!(rack.more, 0);
+        rack.undid_by_duplicates();
+        assert_eq!(rack.recoveries_left, 1);
+        (rack.more, rack.recoveries_left) = (254, 16);
+        rack.widen_window();
+        rack.widen_on_duplicate(60, 70);
+        rack.undid_by_duplicates();
+        assert_eq!((rack.more, rack.recoveries_left), (254, 16));
+    }
+
+    /// RFC 8985 section 6.2 step 5: what is left of the round trip and the settling time, in whole us.
+    #[test]
+    fn rfc8985_s6_2_what_is_left_of_the_time() {
+        let rack = Rack { rtt: 20_000, ..Rack::default() };
+        for (now_us, left) in [(1_000, 25_000), (11_000, 15_000), (26_000, 0), (90_000, 0)] {
+            assert_eq!(rack.remaining(1_000 * US, 5_000, now_us * US), left, "{now_us}");
+        }
+    }
+}

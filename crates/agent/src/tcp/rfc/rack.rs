@@ -481,4 +481,24 @@ mod rfc8985 {
         assert_eq!(lost, [true, true, true, false]);
         assert_eq!((rack.timed_out_at(), rack.lost, rack.in_flight), (Some(7), 3, 6));
     }
+
+    /// RFC 2883 section 4: the first block reports what came twice where it is below the acknowledgement, or
+    /// inside the second one; no block does not.
+    #[test]
+    fn rfc2883_s4_the_first_block_may_report_a_duplicate() {
+        for (sack, duplicate) in [
+            ([[0, 0], [0, 0]], None),
+            ([[3, 5], [0, 0]], Some([3, 5])),
+            ([[9, 10], [0, 0]], Some([9, 10])),
+            ([[9, 11], [0, 0]], None),
+            ([[12, 14], [12, 14]], Some([12, 14])),
+            ([[12, 14], [11, 15]], Some([12, 14])),
+            ([[12, 14], [13, 15]], None),
+            ([[12, 14], [11, 13]], None),
+            ([[12, 14], [20, 25]], None),
+        ] {
+            let ack = Ack { ack: 10, sack: [sack[0], sack[1], [0, 0]], ..Ack::default() };
+            assert_eq!(RackTlp::find_duplicate(&ack), duplicate, "{sack:?}");
+        }
+    }
 }

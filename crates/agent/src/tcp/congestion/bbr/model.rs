@@ -130,4 +130,50 @@ mod linux {
         }
         assert!((8..=9).contains(&aggregation.extra(rate)), "{:?}", aggregation.extra);
     }
+
+    /// `minmax_running_max` and `minmax_subwin_update` by hand, a window of 8 rounds. The best of 100 in round 0
+    /// counts until round 8; a quarter of the window later the second best is sought anew, half of it later
+    /// the third. Where the best is too old the second takes its place, or the third where that is too old too.
+    #[test]
+    fn win_minmax_the_second_and_third_best_take_over() {
+        let mut best = WindowedMaximum::default();
+        for (round, value, expected) in [
+            (0, 100, [(0, 100); 3]),
+            (2, 50, [(0, 100); 3]),
+            (3, 40, [(0, 100), (3, 40), (3, 40)]),
+            (4, 30, [(0, 100), (3, 40), (3, 40)]),
+            (5, 30, [(0, 100), (3, 40), (5, 30)]),
+            (8, 10, [(0, 100), (3, 40), (5, 30)]),
+            (9, 5, [(3, 40), (5, 30), (9, 5)]),
+            (14, 4, [(9, 5), (14, 4), (14, 4)]),
+            (14, 4, [(9, 5), (14, 4), (14, 4)]),
+            (15, 5, [(15, 5); 3]),
+            (16, 4, [(15, 5); 3]),
+            (24, 1, [(24, 1); 3]),
+        ] {
+            best.update(round, value, 8);
+            assert_eq!(best.best, expected, "{round}");
+        }
+    }
+
+    /// `bbr_ack_aggregation_cwnd`: the larger of the two windows, at most what the rate gives in 100 ms: a segment
+    /// each 1000 us gives 100. `bbr_update_ack_aggregation`: five rounds begin the other window.
+    #[test]
+    fn bbr_ack_aggregation_cwnd_has_a_bound_and_two_windows() {
+        let rate = RATE_UNIT / 1000 + 1;
+        for (extra, room) in [([500, 0], 100), ([50, 70], 70), ([70, 50], 70)] {
+            assert_eq!(Aggregation { extra, ..Aggregation::default() }.extra(rate), room);
+        }
+        let mut aggregation = Aggregation { extra: [7, 9], ..Aggregation::default() };
+        let now = RateSample { acked: 1, delivered: Some((1, 1)), ..RateSample::default() };
+        for round in 1..=10 {
+            aggregation.update(&now, true, rate, 0);
+            let expected = [[7, 9], [7, 0], [0, 0]][round / 5];
+            assert_eq!(
+                (aggregation.extra, aggregation.current),
+                (expected, round / 5 % 2),
+                "{round}"
+            );
+        }
+    }
 }

@@ -133,4 +133,25 @@ mod linux {
             }
         }
     }
+
+    /// `bbr_lt_bw_interval_done` and `bbr_lt_loss_thresh` 50 of 256: with 256 delivered 50 lost are enough. Two
+    /// rates agree where they differ by an eighth at most, or by 4000 bit/s (`bbr_lt_bw_diff`), 500 B/s.
+    #[test]
+    fn bbr_lt_bw_interval_done_at_its_thresholds() {
+        let now = RateSample { total: 256, delivered_at: 400_000, ..RateSample::default() };
+        for (total_lost, is_rate) in [(49, false), (50, true)] {
+            let mut policer = PolicerDetector::default();
+            policer.finish(&RateSample { total_lost, ..now }, 1000);
+            assert_eq!(policer.rate, if is_rate { 256 * RATE_UNIT / 400_000 } else { 0 });
+        }
+        let rate = 256 * RATE_UNIT / 400_000;
+        for (before, agrees) in
+            [(rate * 8 / 9 + 1, true), (rate * 8 / 9 - 9, false), (rate * 8 / 7, true)]
+        {
+            let mut policer = PolicerDetector { rate: before, ..PolicerDetector::default() };
+            policer.finish(&RateSample { total_lost: 60, ..now }, 1_000_000);
+            assert_eq!(policer.found, agrees, "{before} {rate}");
+            assert_eq!(policer.rate, if agrees { (rate + before) / 2 } else { rate });
+        }
+    }
 }

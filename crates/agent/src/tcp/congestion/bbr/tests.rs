@@ -260,3 +260,23 @@ fn bbr_update_gains_are_those_of_the_modes() {
         assert_eq!((bbr.pacing_gain, bbr.window_gain), (gain, 512));
     }
 }
+
+/// `bbr_reset_probe_bw_mode`: `cycle_idx` is 8 - 1 - a random number below 7, and the next phase begins: any of
+/// the eight but the second, which drains.
+#[test]
+fn bbr_reset_probe_bw_mode_begins_in_any_phase_but_the_draining_one() {
+    let mut random = RandomStream::new(1, "flows[f]", "congestion");
+    let mut seen = [0; 8];
+    for _ in 0..700 {
+        let mut bbr = make();
+        bbr.probe_rate_anew();
+        bbr.draw_phase(&RateSample::default(), &mut random);
+        seen[bbr.phase] += 1;
+    }
+    assert_eq!(seen[1], 0);
+    // 100 each; standard deviation 9.3.
+    assert!(
+        [0, 2, 3, 4, 5, 6, 7].iter().all(|phase| (63..=137).contains(&seen[*phase])),
+        "{seen:?}"
+    );
+}

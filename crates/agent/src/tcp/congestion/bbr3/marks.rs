@@ -55,3 +55,42 @@ impl Marks {
         now.marked_since as f64 > delivered * MAX_SHARE && now.acked > 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ecn_thresh` 1/2 of what was delivered since the segment delivered last was sent: of 10 six are too
+    /// many, five are not, and no acknowledgement without news says so.
+    #[test]
+    fn more_than_half_of_the_segments_of_a_round_trip_are_too_many() {
+        for (marked_since, acked, too_many) in [(5, 1, false), (6, 1, true), (6, 0, false)] {
+            let now = RateSample {
+                total: 20,
+                prior_delivered: 10,
+                marked_since,
+                acked,
+                ..RateSample::default()
+            };
+            assert_eq!(Marks::default().are_too_many(&now), too_many, "{marked_since} {acked}");
+        }
+    }
+
+    /// `ecn_alpha_gain` 1/16 from 1: a round of 20 with 5 marks gives 1 - 0.75 / 16 = 0.953125, and bounds are
+    /// left 1 - 0.953125 / 3 of themselves. Two rounds in a row with half of the segments marked end start-up.
+    #[test]
+    fn the_share_of_marks_is_smoothed_and_two_full_rounds_end_start_up() {
+        let mut marks = Marks::default();
+        let mut now = RateSample { total: 20, total_marked: 5, ..RateSample::default() };
+        marks.update(&now, false);
+        assert_eq!((marks.share, marks.in_round), (1.0, true));
+        marks.update(&now, true);
+        assert_eq!((marks.share, marks.fill_startup()), (0.953125, false));
+        assert!((marks.share_left() - (1.0 - 0.953125 / 3.0)).abs() < 1e-15);
+        for (marked, fills) in [(5, false), (4, false), (5, false), (5, true)] {
+            (now.total, now.total_marked) = (now.total + 10, now.total_marked + marked);
+            marks.update(&now, true);
+            assert_eq!(marks.fill_startup(), fills);
+        }
+    }
+}

@@ -83,4 +83,18 @@ mod mascolo2001 {
         let left = westwood.reduce_window(90.0);
         assert!((left - 40.0).abs() < 0.5, "{left}");
     }
+
+    /// Without a sample of the rate a loss halves the window. A segment a second and a least round trip of 20 s,
+    /// the first guess (`TCP_WESTWOOD_INIT_RTT`), leave 20; of 1 ms two, the least there is.
+    #[test]
+    fn s2_a_loss_before_any_sample_halves_the_window() {
+        let mut westwood = Westwood::new();
+        assert_eq!(westwood.reduce_window(90.0), 45.0);
+        westwood.filter(1e-9);
+        assert_eq!((westwood.rtt, westwood.min_rtt), (FIRST_RTT, FIRST_RTT));
+        let left = westwood.reduce_window(90.0);
+        assert!((left - 20.0).abs() < 1e-9, "{left}");
+        westwood.min_rtt = MS;
+        assert_eq!(westwood.reduce_window(90.0), 2.0);
+    }
 }
