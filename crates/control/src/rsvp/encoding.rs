@@ -385,7 +385,7 @@ mod tests {
     }
 
     /// RFC 4090 sections 4.2 and 6: a detour has a DETOUR object of the pairs (PLR, node avoided) and no wish for
-    /// protection, and goes on along the path that it protects; a path that is sent around a failure has the
+    /// protection, and continues along the path that it protects; a path that is sent around a failure has the
     /// address of who does so, another one where that is the head.
     #[test]
     fn rfc4090_s4_2_and_s6_detours_and_repaired_paths() {

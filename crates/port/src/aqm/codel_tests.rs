@@ -216,7 +216,7 @@ fn a_first_drop_that_empties_the_queue_counts() {
 }
 
 /// Linux's `codel_dequeue`: `delta = count - lastcount`, and only where it is above 1 does the next episode
-/// go on from it. One of two drops is followed by one that starts from 1, its second drop 100 ms on.
+/// start from it. One of two drops is followed by one that starts from 1, its second drop 100 ms on.
 #[test]
 fn linux_an_episode_of_two_drops_leaves_no_rate() {
     let mut random = RandomStream::new(1, "test", "codel");

@@ -3,7 +3,7 @@
 use super::{ClassHeads, Discipline, Sched, SchedulerChoice, SchedulerConfig};
 
 /// Each with one class at 8000 bit/s or less and a burst of a byte where it has them; whether it is
-/// work-conserving, and whether a packet that passes while none waits leaves it as it was.
+/// work-conserving, and whether a packet that passes while none waits changes no state.
 const CONFIGS: [(&str, bool, bool); 12] = [
     (r#"{"kind": "fifo", "shares": [{}]}"#, true, true),
     (r#"{"kind": "priority", "shares": [{"priority": 0}]}"#, true, true),
