@@ -1,5 +1,7 @@
 """Orders of moves against all orders, and against all states with all detours, by brute force."""
 
+import dataclasses
+import heapq
 import itertools
 import random
 from collections import deque
@@ -259,3 +261,92 @@ def test_paths_apart_from_each_other_are_searched_apart():
     found = find_migration_order(moves, [bound(limits)])
     assert (found.detours, found.is_proven) == (1, True)
     check_steps(moves, found.steps, limits)
+
+
+def count_fewest_preemptions(moves, limits):
+    """Fewest preemptions, then detours, over all states by Dijkstra's search; None: no order.
+
+    RFC 3209, 4.7: one of weaker holding priority goes for one that still needs more of an arc that
+    it uses; only arcs count that all paths together can fill.
+    """
+    options = [[move.before, move.after, *move.detours, ()] for move in moves]
+
+    def held(number, position):
+        move = moves[number]
+        rates = (move.bandwidth_before, move.bandwidth_after)
+        return reserve(
+            options[number][position], rates[position] if position in (0, 1) else max(rates)
+        )
+
+    most = [0] * len(limits)
+    for number, positions in enumerate(options):
+        each = [held(number, position) for position in range(len(positions))]
+        for arc in range(len(limits)):
+            most[arc] += max(one.get(arc, 0) for one in each)
+    scarce = {arc for arc, limit in enumerate(limits) if most[arc] > limit}
+
+    def can_be_preempted(number, state):
+        used = {arc for arc, rate in held(number, state[number]).items() if rate} & scarce
+        return bool(moves[number].before) and any(
+            position != 1
+            and moves[other].setup < moves[number].hold
+            and any(held(other, 1).get(arc, 0) > held(other, position).get(arc, 0) for arc in used)
+            for other, position in enumerate(state)
+            if other != number
+        )
+
+    start = (0,) * len(moves)
+    heap, done = [((0, 0), start)], set()
+    while heap:
+        cost, state = heapq.heappop(heap)
+        if set(state) == {1}:
+            return cost
+        if state in done:
+            continue
+        done.add(state)
+        for number, position in enumerate(state):
+            if position == 1:
+                continue
+            rest = [held(other, at) for other, at in enumerate(state) if other != number]
+            is_both = moves[number].before and moves[number].after
+            for end in range(1, len(options[number]) - 1 if is_both else 2):
+                both = hold_both(held(number, position), held(number, end))
+                if end != position and fits([*rest, both], limits):
+                    following = (*state[:number], end, *state[number + 1 :])
+                    heapq.heappush(heap, ((cost[0], cost[1] + (end > 1)), following))
+            if position != -1 and can_be_preempted(number, state):
+                following = (*state[:number], -1, *state[number + 1 :])
+                heapq.heappush(heap, ((cost[0] + 1, cost[1]), following))
+    return None
+
+
+def test_preemptions_and_detours_are_as_few_as_in_a_search_of_all_states():
+    """With paths that come and go, priorities, and load that stays on every arc."""
+    stream = random.Random(3)
+    seen = []
+    for _ in range(150):
+        moves, limits = make_random_moves(stream, 4, 4, 1)
+        for number, move in enumerate(moves):
+            hold = stream.randint(0, 6)
+            ends = stream.choice([{}, {}, {}, {"before": ()}, {"after": ()}])
+            moves[number] = dataclasses.replace(
+                move, hold=hold, setup=stream.randint(hold, 7), **ends
+            )
+        fewest = count_fewest_preemptions(moves, limits)
+        background = np.array([stream.randint(0, 5) for _ in limits])
+        total = bound(np.array(limits) + background, background)
+        found = find_migration_order(moves, [total], preemption=True)
+        if found.is_proven:
+            cost = None if found.steps is None else (found.preemptions, found.detours)
+            assert cost == fewest
+            seen.append(fewest)
+        if found.steps is not None:
+            # In each step as well: both reservations of the one that changes, and the background.
+            for usage in trace_usage(moves, found.steps, background):
+                assert (usage <= total.limit).all()
+        factor = find_factor_of_all_orders(moves, limits)
+        headroom = find_least_headroom(moves, [bound(limits)])
+        assert headroom is not None
+        assert max(headroom.factor, 1) == pytest.approx(max(factor, 1))
+    assert {None, (0, 0), (0, 1), (1, 0)} <= set(seen)
+    assert len(seen) > 140
