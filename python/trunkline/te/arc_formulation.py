@@ -82,12 +82,14 @@ def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
     """
     program = _FlowProgram(topology, traffic)
     spare = csc_array((len(program.supply), 1))
+    # Utilisation is in a unit of its own, so that the solver's tolerances suit any of it.
+    unit = 1 / float(program.capacity.max())
     solution = solve_linear_program(
         program.columns,
         c=np.append(np.zeros(program.columns), 1.0),
         A_eq=hstack([program.conserved, spare], format="csc"),
         b_eq=program.supply,
-        A_ub=hstack([program.total, csc_array(-program.capacity[:, None])], format="csc"),
+        A_ub=hstack([program.total, csc_array(-unit * program.capacity[:, None])], format="csc"),
         b_ub=np.zeros(len(program.capacity)),
     )
     flows = program.flows_by_source(solution)
@@ -97,7 +99,7 @@ def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
         shares |= decompose_flow(topology, source, traffic[source], flows[row])
     mlu = float((loads / topology.capacity).max())
     # Duality: the price of conservation is the value of the program.
-    bound = float(solution.eqlin.marginals @ program.supply)
+    bound = unit * float(solution.eqlin.marginals @ program.supply)
     return OptimalRouting("arcs", mlu, tighten_bound(mlu, bound), loads, shares)
 
 

@@ -68,7 +68,8 @@ class _PathProgram:
         values = np.repeat(self.rate[demand] / unit, hops)
         rows = np.append(rows, np.arange(arcs))
         columns = np.append(np.repeat(np.arange(count), hops), np.full(arcs, count))
-        values = np.append(values, -self.topology.capacity / unit)
+        # Utilisation is in a unit of its own, so that the solver's tolerances suit any of it.
+        values = np.append(values, -self.topology.capacity / self.topology.capacity.max())
         capacity_rows = csc_array((values, (rows, columns)), shape=(arcs, count + 1))
         demand_rows = csc_array(
             (np.ones(count), (demand, np.arange(count))), shape=(len(self.rate), count + 1)

@@ -6,9 +6,10 @@ style). An order is good if no arc passes its bound in any step. Where none exis
 a detour first, or be torn down and set up again later if it may be preempted.
 
 The search is best first over the positions of all paths: fewest preemptions, then fewest detours,
-then most paths in place. A move that raises the use of no scarce arc is made at once, since every
-order continues at least as well after it. Paths that share no scarce arc are searched apart. The
-search ends with an order, with the proof that none exists, or after `MAX_TRIED_CHANGES`.
+then most paths in place. A move that raises the use of no scarce arc, over where the path is and
+where it may go before, is made at once: every order continues at least as well after it. Paths that
+share no scarce arc are searched apart. The search ends with an order, with the proof that none
+exists, or after `MAX_TRIED_CHANGES`.
 
 Source of the problem: B. G. Józsa, M. Makai, On the solution of reroute sequence planning problem
 in MPLS networks, Computer Networks 42(2), 2003. They tear down where it does not fit; here a detour
@@ -329,9 +330,17 @@ class _OrderSearch:
         self.moves, self.rows, self.preemption = moves, rows, preemption
         self.goal: Positions = (AFTER,) * len(moves)
         self.detours = [self._list_useful_detours(number) for number in range(len(moves))]
+        # Where each path may go before its new route.
+        self.later_positions = [
+            [*detours, *([TORN_DOWN] if self._has_stronger(number) else [])]
+            for number, detours in enumerate(self.detours)
+        ]
 
     def _list_useful_detours(self, move: int) -> list[int]:
         """List the detours that no earlier one replaces with less use of every scarce row."""
+        if not (self.moves[move].before and self.moves[move].after):
+            # A path to set up or to remove has no traffic to send on a detour.
+            return []
         rows = self.rows.usage[move]
         kept: list[int] = []
         for position in range(FIRST_DETOUR, len(rows) - 1):
@@ -370,26 +379,34 @@ class _OrderSearch:
         rows, usage = self.rows, self.rows.sum_usage(state)
         waiting = [number for number, position in enumerate(state) if position != AFTER]
         for number in waiting:
-            # No row gains: this never makes another order worse.
-            if (rows.usage[number][AFTER] <= rows.usage[number][state[number]]).all():
+            # No row gains, nor would it elsewhere: this never makes another order worse.
+            places = [state[number], *self.later_positions[number]]
+            if (rows.usage[number][AFTER] <= rows.usage[number][places]).all():
                 yield MigrationStep(number, "move", state[number], AFTER)
                 return
         for number in waiting:
             position = state[number]
             free = rows.room - (usage - rows.usage[number][position])
             ends = [AFTER]
-            # A path to set up or to remove has no traffic to send on a detour.
-            if self.moves[number].before and self.moves[number].after:
-                ends += [each for each in self.detours[number] if each != position]
+            ends += [each for each in self.detours[number] if each != position]
             for end in ends:
                 if (rows.compute_held(number, position, end) <= free).all():
                     yield MigrationStep(number, "move" if end == AFTER else "detour", position, end)
             if position != TORN_DOWN and self._can_be_preempted(number, state):
                 yield MigrationStep(number, "preempt", position, TORN_DOWN)
 
+    def _has_stronger(self, number: int) -> bool:
+        """Whether another path may ever preempt a path that is there before."""
+        hold = self.moves[number].hold
+        return (
+            self.preemption
+            and bool(self.moves[number].before)
+            and any(other.setup < hold for other in self.moves)
+        )
+
     def _can_be_preempted(self, number: int, state: Positions) -> bool:
         """Whether a stronger path lacks room on a row that this one uses (RFC 3209, 4.7)."""
-        if not self.preemption or not self.moves[number].before:
+        if not self._has_stronger(number):
             return False
         usage = self.rows.usage
         used = usage[number][state[number]] > 0

@@ -13,6 +13,7 @@ survivability mechanisms, Networks 59(1), 2012 (local restoration is polynomial)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -57,7 +58,7 @@ class BypassProgram(RobustProgram):
         self.bypasses: dict[int, list[ArcPath]] = {}
         # Share of the load of an arc that each bypass carries in each traffic, shape (B, M).
         self.portions: dict[int, Floats] = {}
-        self._unit = float(self.capacity.max())
+        self._unit = float(rates.sum(axis=1).max())
         metric = topology.igp.astype(np.float64)
         for arc in np.flatnonzero(failures.any(axis=0)).tolist():
             path = self._find_bypass(arc, metric)
@@ -257,7 +258,8 @@ class BypassProgram(RobustProgram):
         best = float(self._find_worst(self._sum_loads(chosen)).max())
         for _ in range(MAX_ROUNDS):
             solution = self._solve_choice(best)
-            if solution is None or best <= solution.bound * (1 + TARGET_GAP):
+            # The rows of the program may be off by as much as the gap once more.
+            if solution is None or best <= solution.bound * (1 + 2 * TARGET_GAP):
                 return chosen, best
             bound = max(bound, solution.bound)
             if solution.values is None:
@@ -285,15 +287,16 @@ class BypassProgram(RobustProgram):
     def _solve_choice(self, best: float) -> IntegerSolution | None:
         """The integer program: as the linear one, with one bypass chosen for each arc."""
         load_rows, cover = self._build_program()
+        # Over the best so far, so that the solver's tolerances suit any utilisation.
+        load_rows[:, :-1] /= best
         count, traffic_count = len(self.columns), len(self.rates)
         sizes = [len(paths) for paths in self.bypasses.values()]
         amounts, choices = sum(sizes) * traffic_count, sum(sizes)
-        most_load = float(self.rates.sum(axis=1).max()) / self._unit
         demand_of = np.array([column.demand for column in self.columns])
         choose = np.zeros((len(self.ends), count))
         choose[demand_of, np.arange(count)] = 1.0
         # An amount only on the bypass that is chosen, and one bypass for each arc.
-        allow = np.repeat(most_load * np.eye(choices), traffic_count, axis=0)
+        allow = np.repeat(np.eye(choices), traffic_count, axis=0)
         single = np.zeros((len(sizes), choices))
         single[np.repeat(np.arange(len(sizes)), sizes), np.arange(choices)] = -1.0
         rows = np.vstack(
@@ -315,15 +318,14 @@ class BypassProgram(RobustProgram):
         least[len(rows) - len(sizes) :] = -1.0
         costs = np.zeros(rows.shape[1])
         costs[-1] = 1.0
-        most = np.concatenate(
-            [np.ones(count), np.full(amounts, most_load), np.ones(choices), [best]]
-        )
+        most = np.concatenate([np.ones(count), np.ones(amounts), np.ones(choices), [1.0]])
         is_integer = np.concatenate(
             [np.ones(count), np.zeros(amounts), np.ones(choices), [0]]
         ).astype(bool)
-        return solve_integer_program(
+        solution = solve_integer_program(
             costs, csr_matrix(rows), least, most, max_nodes=MAX_SEARCH_NODES, is_integer=is_integer
         )
+        return None if solution is None else replace(solution, bound=best * solution.bound)
 
     def _choose_bypass(self, arc: int, number: int) -> None:
         self.portions[arc] = np.zeros((len(self.bypasses[arc]), len(self.rates)))

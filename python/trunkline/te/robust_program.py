@@ -473,7 +473,8 @@ class RobustProgram:
     def _solve_integer_program(self, best: float) -> tuple[list[int] | None, float] | None:
         """A choice of least utilisation over the rows so far, and its bound."""
         count = len(self.columns)
-        use = self._build_rows(self.rows)
+        # Over the best so far, so that the solver's tolerances suit any utilisation.
+        use = self._build_rows(self.rows) / best
         demand_of = np.array([column.demand for column in self.columns])
         choose = csr_matrix(
             (np.ones(count), (demand_of, np.arange(count))), shape=(len(self.ends), count)
@@ -488,19 +489,19 @@ class RobustProgram:
             np.append(np.zeros(count), 1.0),
             csr_matrix(rows),
             np.append(np.zeros(len(use)), np.ones(len(choose))),
-            np.append(np.ones(count), best),
+            np.ones(count + 1),
             max_nodes=MAX_SEARCH_NODES,
             is_integer=np.append(np.ones(count, dtype=bool), False),
         )
         if solution is None:
             return None
         if solution.values is None:
-            return None, solution.bound
+            return None, best * solution.bound
         chosen = [
             next(number for number in numbers if solution.values[number])
             for numbers in self.columns_of
         ]
-        return chosen, solution.bound
+        return chosen, best * solution.bound
 
     def _move_demands(self, start: Sequence[int]) -> list[int]:
         """Move demands off the busiest arc of the worst state while that helps."""
