@@ -238,3 +238,26 @@ def test_modules_that_cost_nothing_carry_for_nothing():
 )
 def test_the_gap_is_the_cost_over_its_bound_less_one(cost, bound, gap):
     assert ModuleChoice(np.zeros((1, 1)), cost, bound).gap == pytest.approx(gap)
+
+
+@pytest.mark.parametrize("seed", [30, 31, 32, 33])
+def test_modules_that_are_taken_off_leave_none_that_is_not_needed(seed):
+    """The dearest link first; what is left carries every case, and less of any link does not."""
+    stream = random.Random(seed)
+    graph, traffic = draw_square(stream, largest_demand=7)
+    cases = [(traffic, graph.link == number) for number in (-1, 0, 3)]
+    costs = stream.sample(range(5, 15), len(PAIRS))
+    program = _ModuleProgram(graph, cases, [CapacityModule("4", 4, tuple(map(float, costs)), 3)])
+    kept = program._remove_unneeded(program.most.astype(np.int64))
+
+    def fits(counts):
+        return all(can_carry(graph, graph.capacity + 4 * counts[graph.link], *c) for c in cases)
+
+    def take_off(counts):
+        """By hand: as many of each link as can go, in the order of cost."""
+        for link in sorted(range(len(PAIRS)), key=lambda each: -costs[each]):
+            while counts[link] and fits(counts - np.eye(len(PAIRS), dtype=int)[link]):
+                counts = counts - np.eye(len(PAIRS), dtype=int)[link]
+        return counts
+
+    assert kept.tolist() == take_off(np.full(len(PAIRS), 3)).tolist()

@@ -10,10 +10,10 @@ import sndlib
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
-from trunkline.te import fortz_thorup
+from trunkline.te import column_generation, fortz_thorup
 from trunkline.te.arc_formulation import decompose_flow, minimise_congestion
 from trunkline.te.frank_wolfe import _find_step_length
-from trunkline.te.igp_weights import search_weights
+from trunkline.te.igp_weights import _choose_start_weights, search_weights
 from trunkline.te.optimal_routing import choose_formulation, minimise_utilisation
 from trunkline.te.spf import compute_ecmp_loads
 from trunkline.te.split_routing import compute_gap, validate_traffic
@@ -418,3 +418,47 @@ def test_fortz_thorup_2000_the_descent_ends_where_no_step_of_one_weight_helps(se
             assert cost(weights) >= cost(found.weights) * (1 - 1e-8)
     for count in (1, 7):
         assert search_weights(graph, traffic, evaluations=count).evaluations == count
+
+
+@pytest.mark.parametrize("form", ["arcs", "paths"])
+@pytest.mark.parametrize("factor", [1, 10**6])
+def test_the_optimum_of_little_traffic_is_as_exact(form, factor, monkeypatch) -> None:
+    """Gaps are relative: with a millionth of the traffic the bound is as near."""
+    # So that the first paths are not enough.
+    monkeypatch.setattr(column_generation, "PREPARATION_STEPS", 1)
+    for name, capacity, least in (("nobel-eu", 200, 1.066667), ("di-yuan", 10, 0.2)):
+        graph, traffic = sndlib.load_network(name, capacity * factor)
+        found = minimise_utilisation(graph, traffic, form)
+        assert found.mlu * factor == pytest.approx(least, abs=5e-7)
+        assert found.bound == pytest.approx(found.mlu, rel=1e-6)
+
+
+def test_fortz_thorup_2000_weights_to_begin_with_are_in_their_range() -> None:
+    """Metrics scaled so that the largest is 20; all 1; the largest capacity over each, 20 at most.
+
+    A metric that is in the range stays.
+    """
+    rates, metrics = (100, 5, 1, 60), (10, 50, 100, 1)
+    links = zip(rates, metrics, strict=True)
+    graph = build_topology(
+        "AB", [Arc("A", "B", rate, f"l{rate}", igp=cost) for rate, cost in links]
+    )
+    found = [each.tolist() for each in _choose_start_weights(graph)]
+    assert found == [[2, 10, 20, 1], [1] * 4, [1, 20, 20, 2]]
+    graph = build_topology("AB", [Arc("A", "B", 10, f"l{cost}", igp=cost) for cost in (1, 7, 20)])
+    assert _choose_start_weights(graph)[0].tolist() == [1, 7, 20]
+
+
+def test_a_demand_stays_where_another_way_is_as_busy() -> None:
+    """A move lowers the maximum, or leaves fewer links at it; one that only swaps them is none."""
+    graph = build_topology("SATB", add_reverse_arcs(Arc(*e, 10) for e in ("SA", "AT", "SB", "BT")))
+    for way, rate in itertools.product(("SAT", "SBT"), (3.0, 10.0, 30.0)):
+        start = graph.find_path_through(*way)
+        demand = Commodity(0, graph.node_number["T"], rate)
+        found = route_unsplittable(graph, [demand], [start])
+        assert (found.paths, found.moves) == ([start], 0)
+        assert found.mlu == found.greedy_mlu == rate / 10
+        # A second one on the same way leaves it.
+        found = route_unsplittable(graph, [demand] * 2, [start] * 2)
+        assert (len(set(found.paths)), found.moves) == (2, 1)
+        assert (found.mlu, found.greedy_mlu) == (rate / 10, rate / 5)

@@ -321,3 +321,21 @@ def test_requests_that_cannot_be_told_apart_or_are_of_no_te_class_are_refused():
     asked = [PathRequest("x", 0, 3, PathConstraints(1), 0, 7, 4)]
     with pytest.raises(ValueError, match="class type 0 with priorities 7 and 4 is no TE-class"):
         place_paths(diamond(), asked, bandwidth_constraints=constraints)
+
+
+def test_two_that_name_each_other_are_placed_apart_from_a_third_too():
+    """Three ways of 10: r has the first, so that p, apart from both, and q take the others."""
+    links = [(end, way, cost) for way, cost in zip("QRU", (1, 2, 3), strict=True) for end in "PT"]
+    graph = build_topology("PTQRU", add_reverse_arcs(Arc(a, b, 10, igp=c) for a, b, c in links))
+    asked = [
+        PathRequest("r", 0, 1, PathConstraints(4), setup=0, hold=0),
+        PathRequest("p", 0, 1, PathConstraints(4), disjoint_from=(("q", "node"), ("r", "node"))),
+        PathRequest("q", 0, 1, PathConstraints(4), disjoint_from=(("p", "node"),)),
+    ]
+    # q may share the way of r; p may not.
+    assert ways(graph, place_paths(graph, asked)) == {"r": "PQT", "p": "PRT", "q": "PQT"}
+    asked[2] = PathRequest(
+        "q", 0, 1, PathConstraints(4), disjoint_from=(("p", "node"), ("r", "node"))
+    )
+    found = ways(graph, place_paths(graph, asked))
+    assert (found["r"], {found["p"], found["q"]}) == ("PQT", {"PRT", "PUT"})

@@ -10,10 +10,11 @@ import pytest
 
 import trunkline as tl
 from trunkline.planning import place, place_robustly, survive, write_solution
-from trunkline.te import robust_program
+from trunkline.te import robust_bypasses, robust_program
 from trunkline.te.k_shortest_paths import find_k_shortest_paths
 from trunkline.te.optimal_routing import minimise_utilisation
-from trunkline.te.robust_program import RobustProgram
+from trunkline.te.robust_bypasses import BypassProgram
+from trunkline.te.robust_program import ProtectedPath, RobustProgram
 from trunkline.te.robust_routing import minimise_worst_utilisation
 from trunkline.te.topology import Arc, Topology, add_reverse_arcs, build_topology
 
@@ -329,8 +330,8 @@ def test_paths_with_bypasses_lie_between_their_bound_and_every_choice(seed: int)
     found = minimise_worst_utilisation(graph, ends[:2], rates[:, :2], failures, "facility-bypass")
     assert found.bound <= found.split_mlu <= least * (1 + 1e-6)
     assert found.bound == pytest.approx(found.split_mlu, rel=1e-5)
-    # The integer program over all paths and bypasses proves it.
-    assert found.single_path_bound == pytest.approx(least)
+    # The integer program over all paths and bypasses proves it, to the gap of both programs.
+    assert found.single_path_bound == pytest.approx(least, rel=5e-6)
     assert found.mlu == pytest.approx(least)
 
 
@@ -443,3 +444,82 @@ def test_failures_without_protection_and_a_first_state_with_one_are_refused() ->
         minimise_worst_utilisation(graph, ends, rates, failures[:2], "none")
     with pytest.raises(ValueError, match="the first state has no failure"):
         minimise_worst_utilisation(graph, ends, rates, failures[1:], "backup")
+
+
+def build_two_ways() -> Topology:
+    """S to T over one link each: A, and B twice as long."""
+    links = [("S", "A"), ("A", "T"), ("S", "B"), ("B", "C"), ("C", "T")]
+    return build_topology("STABC", add_reverse_arcs(Arc(*ends, 100) for ends in links))
+
+
+@pytest.mark.parametrize(("busy", "way"), [(1.10, "SAT"), (1.11, "SBCT")])
+def test_the_next_way_adds_least_to_the_sum_of_the_eighth_powers(busy: float, way: str) -> None:
+    """The price of a link is the slope of u^8: 1.10^7 is less than 2, 1.11^7 is more."""
+    graph = build_two_ways()
+    program = RobustProgram(
+        graph, [(0, 1)], np.ones((1, 1)), np.zeros((1, len(graph.arcs)), dtype=bool), "none"
+    )
+    use = np.zeros((1, 1, len(graph.arcs)))
+    use[0, 0, graph.find_path_through("S", "A")[0]] = busy
+    use[0, 0, list(graph.find_path_through("S", "B", "C"))] = 1.0
+    [number] = program._list_alternatives(0, use)
+    assert graph.list_node_names(program.columns[number].pair.path) == tuple(way)
+
+
+def test_what_levels_nothing_is_no_move(monkeypatch) -> None:
+    """Two equal ways: a demand and a bypass stay where they are, however many moves may be."""
+    for most in (1, 2, 3):
+        monkeypatch.setattr(robust_program, "MAX_MOVES", most)
+        monkeypatch.setattr(robust_bypasses, "MAX_MOVES", most)
+        arcs = add_reverse_arcs(Arc(*ends, 100) for ends in ("SA", "AT", "SB", "BT"))
+        graph = build_topology("STAB", arcs)
+        no_failure = np.zeros((1, len(arcs)), dtype=bool)
+        program = RobustProgram(graph, [(0, 1)], np.ones((1, 1)), no_failure, "none")
+        for way in ("SAT", "SBT"):
+            program._add_column(0, ProtectedPath(graph.find_path_through(*way), None))
+        assert [program._move_demands([each]) for each in (0, 1)] == [[0], [1]]
+        graph = build_topology("STAB", [*arcs, *add_reverse_arcs([Arc("S", "T", 200)])])
+        failures = np.array([graph.link == link for link in (-1, 4)])
+        bypasses = BypassProgram(
+            graph, [(0, 1)], np.full((1, 1), 60.0), failures, "facility-bypass"
+        )
+        bypasses._add_column(0, ProtectedPath(graph.find_path_through("S", "T"), None))
+        # Without the direct link its bypass has all 60; the other way would be as busy.
+        for way in ("SAT", "SBT"):
+            bypasses.bypasses[8] = [graph.find_path_through(*way)]
+            bypasses._choose_bypass(8, 0)
+            bypasses._move_bypasses([0])
+            assert graph.list_node_names(bypasses._get_bypass(8)) == tuple(way)
+
+
+def test_a_link_whose_ends_one_of_its_failures_separates_needs_no_bypass() -> None:
+    """Both failures of S-T leave no common way round; in the second nothing joins the ends."""
+    links = [("S", "T"), ("S", "A"), ("A", "T"), ("S", "B"), ("B", "T")]
+    graph = build_topology("STAB", add_reverse_arcs([Arc(*ends, 100) for ends in links]))
+    down = [(), ("S-T", "A-S"), ("S-T", "A-S", "B-S")]
+    failures = np.array([[arc.name in names for arc in graph.arcs] for names in down])
+    ends = [(0, 1)]
+    found = minimise_worst_utilisation(graph, ends, np.ones((1, 1)), failures, "facility-bypass")
+    assert found.bypasses == {}
+    # Where the second failure leaves the way over A, each joins the ends and no bypass serves both.
+    down[2] = ("S-T", "B-S")
+    failures = np.array([[arc.name in names for arc in graph.arcs] for names in down])
+    program = BypassProgram(graph, ends, np.ones((1, 1)), failures, "facility-bypass")
+    loads = np.zeros((1, 3, len(graph.arcs)))
+    loads[0, 0, 0] = 1
+    with pytest.raises(ValueError, match="no path round link S-T from S to T survives each"):
+        program.get_bypasses(loads)
+
+
+@pytest.mark.parametrize("protection", [*PROTECTIONS, "facility-bypass"])
+@pytest.mark.parametrize("seed", [0, 40])
+def test_the_optimum_of_little_traffic_is_as_exact(seed: int, protection) -> None:
+    """With a millionth of the traffic every utilisation and bound is a millionth."""
+    graph, ends, rates, failures = random_case(seed)
+    failures = failures[:1] if protection == "none" else failures
+    found, little = (
+        minimise_worst_utilisation(graph, ends, each, failures, protection)
+        for each in (rates, rates / 10**6)
+    )
+    for name in ("mlu", "bound", "split_mlu", "single_path_bound"):
+        assert getattr(little, name) * 10**6 == pytest.approx(getattr(found, name), rel=1e-6)

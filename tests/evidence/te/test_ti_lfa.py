@@ -95,3 +95,15 @@ def test_every_branch_of_a_repair_avoids_the_failure_and_arrives(seed, protect):
                 at = end
             assert at == target
     assert repaired > 20
+
+
+def test_a_list_may_be_as_long_as_the_depth():
+    graph = ring(6, {"4", "5"})
+    link = graph.find_path_through("1", "2")[0]
+    repair = find_repair_list(graph, graph.igp, link, graph.node_number["2"], max_depth=2)
+    assert repair is not None
+    assert len(repair.segments) == 2
+    # A neighbour that is a loop-free alternate needs no segment, and no depth.
+    free = find_repair_list(ring(3), ring(3).igp, 0, 1, max_depth=0)
+    assert free is not None
+    assert free.segments == ()
