@@ -9,6 +9,7 @@ correction is needed. To differ is the other way round: one of many measures is 
 each has its share of the level (Bonferroni).
 """
 
+import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,15 +81,12 @@ def _estimate_more_pairs(
     )
     if room <= 0:
         return None
-    pairs_needed = pairs
-    while pairs_needed <= MAX_PAIRS:
-        half_width = student_quantile((1 + level) / 2, pairs_needed - 1) * math.sqrt(
-            variance / pairs_needed
-        )
-        if half_width <= room:
-            return max(1, pairs_needed - pairs)
-        # The quantile changes little from here on: the width falls as one over the root.
-        pairs_needed = max(
-            pairs_needed + 1, math.ceil(0.9 * pairs_needed * (half_width / room) ** 2)
-        )
-    return None
+
+    def has_room(count: int) -> bool:
+        quantile = student_quantile((1 + level) / 2, count - 1)
+        return quantile * math.sqrt(variance / count) <= room
+
+    # The width falls with the number of pairs.
+    counts = range(pairs, MAX_PAIRS + 1)
+    more_pairs = bisect.bisect_left(counts, True, key=has_room)
+    return max(1, more_pairs) if more_pairs < len(counts) else None

@@ -63,3 +63,16 @@ def test_fewer_than_five_pairs_decide_nothing() -> None:
     assert judge_equivalence([-1.0] * 5, 1.0).outcome == "agrees"
     assert judge_equivalence([1.5] * 5, 1.0).outcome == "differs"
     assert judge_equivalence([-1.5] * 5, 1.0).outcome == "differs"
+
+
+def test_as_many_pairs_as_are_tried_at_most_may_be_the_answer() -> None:
+    """Of differences ± 1 with mean 0: a margin that 1,000 pairs just keep, and one of 1,001."""
+
+    def half_width(pairs: int) -> float:
+        return float(student.ppf(0.975, pairs - 1)) * math.sqrt(8 / 7 / pairs)
+
+    differences = [1.0, -1.0] * 4
+    assert MAX_PAIRS == 1000
+    for pairs, more in ((999, 991), (1000, 992), (1001, None)):
+        margin = half_width(pairs) * (1 + 1e-9)
+        assert judge_equivalence(differences, margin).more_pairs == more

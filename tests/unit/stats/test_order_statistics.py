@@ -52,3 +52,12 @@ def test_below_the_least_value_there_is_no_end_of_an_interval() -> None:
     ranks = find_enclosing_ranks(36, 0.1, 0.95)
     assert ranks is not None
     assert ranks[0] == 1
+
+
+@pytest.mark.parametrize(("n", "probability"), [(6, 0.5), (30, 0.5), (50, 0.9), (80, 0.05)])
+def test_the_ends_of_an_interval_are_the_values_of_its_ranks(n: int, probability: float) -> None:
+    """Of the whole numbers from 1 on, in any order, each is its own rank."""
+    values = [float(value) for value in range(1, n + 1)]
+    random.Random(n).shuffle(values)
+    found = quantile_interval(values, probability)
+    assert (found.low, found.high) == find_enclosing_ranks(n, probability)

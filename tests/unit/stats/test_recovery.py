@@ -151,3 +151,19 @@ def test_cycles_of_random_timelines_are_those_of_their_definition() -> None:
         timeline = SimpleNamespace(rows=lambda rows=rows: rows)
         assert outages(SimpleNamespace(timeline=timeline), "p") == expected, letters  # type: ignore[arg-type]
     assert ends >= {"R", "V"}
+
+
+def test_the_earlier_goodput_is_that_of_a_second_unless_another_time_is_asked_for() -> None:
+    """The step that ends just a second before the failure is not within it."""
+    second = 10**9
+    times = [second, second + 1, 2 * second, 3 * second]
+    series = {
+        "target": ["f"] * 4,
+        "measure": ["goodput"] * 4,
+        "time_ns": times,
+        "value": [100.0, 4.0, 6.0, 5.0],
+    }
+    run = SimpleNamespace(series=series)
+    # 5 is at least 0.9 of 5, but not of 36.7.
+    assert regained_after(run, "f", 2 * second) == 0  # type: ignore[arg-type]
+    assert regained_after(run, "f", 2 * second, before_ns=second + 1) is None  # type: ignore[arg-type]
