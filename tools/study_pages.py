@@ -53,8 +53,8 @@ OUTCOME_WORDS = {
     "undecided": "undecided",
     None: "not judged",
 }
-IRRELEVANT_KEYS = {"fit", "prior", "reason"}
-"""Keys of a study file for `study fit` and for readers: no run of `reproduce` depends on them."""
+IRRELEVANT_KEYS = {"fit", "pictures", "prior", "reason"}
+"""Keys of a study file for `study fit` and for readers: no value of `reproduce` depends on them."""
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?")
 
 

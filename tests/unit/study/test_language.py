@@ -76,7 +76,7 @@ overviews:
 pictures:
   over: {kind: over-time, table: plain, columns: {curve: f}, every: 1 s, panels: targets}
   kept: {kind: over-time, table: plain, measures: {throughput: rate}, targets: {f: f, g: g}}
-  spread: {kind: distribution, table: plain, column: both, bin: 10}
+  spread: {kind: distribution, tables: {plain: plain, "plain, small": small}, column: both, bin: 10}
   lines: {kind: lines, columns: [both, gain], tables: {plain: plain, "plain, small": small}}
   marks: {kind: lines, columns: [both], rows: ["0.5"], published: true, tables: {plain: plain}}
 """
@@ -342,7 +342,12 @@ def changed(folder: Path, old: str, new: str) -> Callable[[], Study]:
         ("column: both, bin", "column: boht, bin", "pictures.spread.column", "no 'boht' here"),
         ("columns: {curve: f}", "columns: {half: f}", "pictures.over.columns", "no 'half' here"),
         ("columns: [both, gain]", "columns: [both, gian]", "pictures.lines", "no 'gian' here"),
-        ('plain, small": small', 'plan, small": small', "pictures.lines.tables", "'plan, small'"),
+        (
+            '{plain: plain, "plain, small"',
+            '{plain: plain, "plan, small"',
+            "pictures.spread.tables",
+            "'plan, small'",
+        ),
         (", keep: 1}", "}", "pictures.kept.table", "runs of table plain are not kept"),
         ("set: {size: 250 B}", "set: {sise: 250 B}", "variants[0].set.sise", "no 'sise' here"),
         ("study: 1", "study: 1\npublished: []", "published", "there is no key published here"),

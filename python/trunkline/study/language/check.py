@@ -312,7 +312,7 @@ def _check_overviews(study: Study, tables: Mapping[str, StudyTable], problems: P
 def _check_pictures(study: Study, tables: Mapping[str, StudyTable], problems: Problems) -> None:
     for name, picture in (study.pictures or {}).items():
         at: DocumentPath = ("pictures", name)
-        if isinstance(picture, LinesPicture | RedCurvesPicture):
+        if isinstance(picture, LinesPicture | RedCurvesPicture | DistributionPicture):
             key, table_names = "tables", [*picture.tables]
         else:
             key, table_names = "table", [picture.table]
@@ -330,8 +330,9 @@ def _check_picture(
                 rows = picture.rows or table.rows
                 _check_cells(problems, at, study, each, rows, picture.columns)
         case DistributionPicture():
-            check_names_known(problems, (*at, "column"), [picture.column], table.columns)
-            check_names_known(problems, (*at, "rows"), picture.rows, table.rows)
+            for each in tables:
+                check_names_known(problems, (*at, "column"), [picture.column], each.columns)
+                check_names_known(problems, (*at, "rows"), picture.rows or table.rows, each.rows)
         case OverTimePicture() if picture.columns:
             listed = [
                 column

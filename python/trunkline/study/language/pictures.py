@@ -17,7 +17,9 @@ from trunkline.study.language.panels import add_legend, create_panels
 from trunkline.study.language.part import StudyPart
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from trunkline.study.outcome.reproduction import Reproduction
 
@@ -74,7 +76,9 @@ class DistributionPicture(StudyPart):
     ----------
     kind : {"distribution"}
         Kind of picture.
-    table, column : str
+    tables : dict of str to str
+        Tables with the titles of their panels, one below the other on one axis.
+    column : str
         Which.
     rows : list of str
         Rows; all if left out.
@@ -83,45 +87,60 @@ class DistributionPicture(StudyPart):
     """
 
     kind: Literal["distribution"]
-    table: str
+    tables: Annotated[dict[str, str], Field(min_length=1)]
     column: str
     rows: list[str] = []
     bin: Annotated[float, Field(gt=0)]
 
     def draw(self, reproduction: Reproduction) -> Figure:
         """Draw it."""
-        table = reproduction.tables[self.table]
-        all_rows = list(table.rows)
-        rows = self.rows or all_rows
-        unit = reproduction.study.get_unit(table, rows[0], self.column)
-        values = reproduction.measured.columns[self.table, self.column]
-        values = values[[all_rows.index(row) for row in rows]]
-        edges = np.arange(
-            np.floor(values.min() / self.bin) * self.bin, values.max() + self.bin, self.bin
-        )
-        fine = np.linspace(edges[0], edges[-1], 400)
-        figure, axes = create_panels(1, 1)
-        panel = axes[0][0]
-        for number, (row, row_values) in enumerate(zip(rows, values, strict=True)):
-            share = 100 * np.histogram(row_values, edges)[0] / len(row_values)
-            line_style = {"color": COLOURS[number % len(COLOURS)]}
-            middles = (edges[:-1] + edges[1:]) / 2
-            panel.plot(middles, share, MARKERS[number % len(MARKERS)], markersize=3.5, **line_style)
-            mean, spread = row_values.mean(), row_values.std(ddof=1) if len(row_values) > 1 else 0.0
-            label = f"{row}: mean {mean:.4g} {unit}"
-            if spread > 0:
-                deviations = (fine - mean) / spread
-                curve = np.exp(-(deviations**2) / 2) / (spread * np.sqrt(2 * np.pi))
-                panel.plot(fine, 100 * self.bin * curve, linewidth=1.3, label=label, **line_style)
-        panel.set_xlabel(f"{self.column} [{unit}]")
-        panel.set_ylabel(
-            f"share of the seeds [%], bins of {self.bin:g} {get_difference_unit(unit)}"
-        )
-        panel.set_ylim(bottom=0)
-        panel.legend(
-            title=f"{reproduction.study.row_title} (curve: normal fit)".strip(), fontsize=8
-        )
+        study = reproduction.study
+        all_rows = [list(reproduction.tables[name].rows) for name in self.tables]
+        rows = self.rows or all_rows[0]
+        unit = study.get_unit(reproduction.tables[next(iter(self.tables))], rows[0], self.column)
+        values = [
+            reproduction.measured.columns[name, self.column][[names.index(row) for row in rows]]
+            for name, names in zip(self.tables, all_rows, strict=True)
+        ]
+        least, most = (end(each) for end, each in ((np.min, values), (np.max, values)))
+        edges = np.arange(np.floor(least / self.bin) * self.bin, most + self.bin, self.bin)
+        figure, axes = create_panels(len(self.tables), 1, sharey="all")
+        for panel, title, table_values in zip(
+            axes[:, 0], self.tables.values(), values, strict=True
+        ):
+            for number, row in enumerate(rows):
+                self._draw_row(
+                    panel, number, f"{row}: mean {{:.4g}} {unit}", table_values[number], edges
+                )
+            if len(self.tables) > 1:
+                panel.set_title(title)
+            panel.set_ylabel(
+                f"share of the seeds [%],\nbins of {self.bin:g} {get_difference_unit(unit)}"
+            )
+            panel.set_ylim(bottom=0)
+            panel.legend(title=f"{study.row_title} (curve: normal fit)".strip(), fontsize=8)
+        axes[-1][0].set_xlabel(f"{self.column} [{unit}]")
         return figure
+
+    def _draw_row(
+        self,
+        panel: Axes,
+        number: int,
+        label: str,
+        values: NDArray[np.float64],
+        edges: NDArray[np.float64],
+    ) -> None:
+        share = 100 * np.histogram(values, edges)[0] / len(values)
+        line_style: Mapping[str, Any] = {"color": COLOURS[number % len(COLOURS)]}
+        middles = (edges[:-1] + edges[1:]) / 2
+        panel.plot(middles, share, MARKERS[number % len(MARKERS)], markersize=3.5, **line_style)
+        mean, spread = values.mean(), values.std(ddof=1) if len(values) > 1 else 0.0
+        if spread > 0:
+            fine = np.linspace(edges[0], edges[-1], 400)
+            curve = np.exp(-(((fine - mean) / spread) ** 2) / 2) / (spread * np.sqrt(2 * np.pi))
+            panel.plot(
+                fine, 100 * self.bin * curve, linewidth=1.3, label=label.format(mean), **line_style
+            )
 
 
 class LinesPicture(StudyPart):
