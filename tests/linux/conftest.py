@@ -20,7 +20,7 @@ def guest(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=["uml", pytest.param("qemu", marks=pytest.mark.guests)])
 def kernel(request: pytest.FixtureRequest) -> str:
-    """Each runner in virtual time; the emulated machine, which starts slowly, in the long tier."""
+    """Each runner in virtual time; the emulated machine, which starts slowly, with --linux."""
     return _require_runner(request.param)
 
 

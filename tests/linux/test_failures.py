@@ -87,7 +87,7 @@ CASES = {
 
 
 QUICK = ("gap", "restoration")
-"""Those of the short tier: between them they have queues cut, bypassed, and labels made anew."""
+"""Those of `./dev test`: between them they have queues cut, bypassed, and labels made anew."""
 
 
 @pytest.fixture

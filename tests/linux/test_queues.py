@@ -38,7 +38,7 @@ def test_verify_says_what_is_recorded(row: dict[str, str], request: pytest.Fixtu
     } == row
 
 
-# In the short tier: an overload without chance is the kernel's, packet by packet.
+# In `./dev test` too: an overload without chance is the kernel's, packet by packet.
 @pytest.mark.parametrize(
     "kind",
     [

@@ -21,7 +21,7 @@ RUNNERS = ["uml", pytest.param("qemu", marks=pytest.mark.guests)]
 
 @pytest.fixture(params=RUNNERS)
 def kernel(request):
-    """User-mode Linux in the short tier, the emulated machine in the long one."""
+    """User-mode Linux in `./dev test`, the emulated machine with --linux."""
     state = examine_runner(request.param)
     if not state.is_ready:
         pytest.skip(f"the runner {request.param} is not ready: {state.reason}")
