@@ -340,19 +340,18 @@ def test_k8_gred_loses_as_many_as_the_kernel_and_by_the_same_cause() -> None:
     assert ("A->T", "lost by cause: queue_full") not in rows
 
 
-def test_k9_a_sender_whose_own_link_is_the_bottleneck_agrees() -> None:
-    """The call beside it waited 109.8 ms in the simulator, 14.4 ms in the kernel."""
-    verdict = judge("started-link", "started-link", "uml", (1, 2, 3, 4, 5))
+@pytest.mark.parametrize("runner", ["uml"])
+def test_k9_a_sender_whose_own_link_is_the_bottleneck_agrees(runner: str) -> None:
+    """The call beside it waited 109.8 ms in the simulator, 14.4 ms in the kernel.
+
+    An emulated machine whose kernel let `tc` end its calls put off the queues at the end of the
+    warm-up: one segment more was outstanding, and slow start, which ends at twice the most that
+    ever was (Linux 6.1, `tcp_is_cwnd_limited`), went on from 45 to 47.
+    """
+    verdict = judge("started-link", "started-link", runner, (1, 2, 3, 4, 5))
     assert [row for row in verdict.rows if not row.agrees] == []
     (delay,) = [row for row in verdict.rows if row.measure == "mean delay"]
     assert delay.reference == pytest.approx(0.0144, abs=1e-4)
-
-
-def test_k9_the_emulated_kernel_has_no_standing_queue_at_a_sender_either() -> None:
-    rows = judge("own-link", "own-link", "qemu").rows
-    assert [
-        row for row in rows if "delay" in row.measure and abs(row.difference) > row.margin
-    ] == []
 
 
 def test_k9_small_queues_of_tcp_stand_beside_the_rows_that_they_explain(tmp_path: Path) -> None:
@@ -420,23 +419,6 @@ def test_k10_a_failure_takes_an_emulated_processor_time() -> None:
     # In user mode it takes none.
     network = replace_probes(compile_scenario(FOLDER / "bfd.yaml"))
     assert list(list_known_differences(network, "virtual")) == []
-
-
-def test_k10_a_window_of_an_emulated_sender_is_two_segments_larger() -> None:
-    """Linux 6.1, `tcp_is_cwnd_limited`: slow start goes on below twice the most that was out."""
-    network = replace_probes(compile_scenario(FOLDER / "own-link.yaml"))
-    row = replace(
-        make_fixed_row("data", "mean window", "segments", 45.0, 47.0, 2.0, 0.45),
-        outcome="undecided",
-    )
-    for machine, larger, is_explained in (
-        ("emulated", 2.0, True),
-        ("emulated", 5.0, False),
-        ("virtual", 2.0, False),
-    ):
-        differences = list(list_known_differences(network, cast("ReferenceMachine", machine)))
-        (explained,) = explain_rows([replace(row, difference=larger)], differences)
-        assert explained.explanation.startswith("the emulated processor") == is_explained
 
 
 def test_k11_cake_drops_as_many_of_the_transfers_as_the_kernel() -> None:

@@ -24,8 +24,7 @@ impl CommandBatch {
     pub fn start(program: &'static str, options: &[&str]) -> Result<Self, String> {
         let start = || -> io::Result<Self> {
             let (output, talk) = (process::memory_file()?, process::memory_file()?);
-            let (name, family): (_, &[_]) =
-                if program == "mpls" { ("ip", &["-f", "mpls"]) } else { (program, &[]) };
+            let (name, family) = name_program(program);
             let child = Command::new(name)
                 .args(family)
                 .args(options)
@@ -72,7 +71,7 @@ impl CommandBatch {
     pub fn finish(mut self) -> Result<String, String> {
         let mut finish = || -> io::Result<(bool, String, String)> {
             let done = self.child.wait()?.success();
-            Ok((done, read(&mut self.output)?, read(&mut self.talk)?))
+            Ok((done, read_from_start(&mut self.output)?, read_from_start(&mut self.talk)?))
         };
         let (done, output, talk) = finish().map_err(|why| format!("{}: {why}", self.program))?;
         if done {
@@ -101,7 +100,17 @@ pub fn run_batch(program: &'static str, lines: &[String]) -> Result<(), String> 
     started.finish().map(drop)
 }
 
-fn read(file: &mut File) -> io::Result<String> {
+/// Names the program and its first options: `mpls` is `ip` too.
+pub fn name_program(program: &'static str) -> (&'static str, &'static [&'static str]) {
+    if program == "mpls" {
+        ("ip", &["-f", "mpls"])
+    } else {
+        (program, &[])
+    }
+}
+
+/// Reads a file from its start.
+pub fn read_from_start(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;

@@ -18,6 +18,7 @@ mod marks;
 mod namespaces;
 mod netlink;
 mod orders;
+mod prepared_changes;
 mod run;
 mod statistics;
 mod sys;

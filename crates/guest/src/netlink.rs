@@ -145,7 +145,12 @@ impl Netlink {
         request.extend(flags.to_ne_bytes());
         request.extend([0; 8]);
         request.extend(body);
-        self.0.write_all(&request)?;
+        self.send_message(&request)
+    }
+
+    /// Sends a request with its header and reads the answer: the bodies of its messages.
+    pub fn send_message(&mut self, request: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.0.write_all(request)?;
         let mut bodies = Vec::new();
         let mut buffer = vec![0; 1 << 16];
         loop {

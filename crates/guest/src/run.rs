@@ -2,11 +2,11 @@
 
 use crate::application::RequestResponse;
 use crate::archive::Archive;
-use crate::batch::CommandBatch;
 use crate::daemons::RouteMonitor;
 use crate::marks::MarkCounter;
 use crate::namespaces::NodeNamespaces;
 use crate::orders::GuestOrders;
+use crate::prepared_changes::PreparedChange;
 use crate::statistics::{CounterSeries, Snapshot};
 use crate::sys::time;
 use crate::sys::time::Waiter;
@@ -106,9 +106,8 @@ pub fn run(
     }
     let mut changes = Vec::new();
     for change in &orders.changes {
-        let waiting =
-            spaces.run_in_namespace(change.node, || CommandBatch::start(change.program, &[]));
-        changes.push(Some(waiting.map_err(|why| why.to_string())??));
+        let prepared = spaces.run_in_namespace(change.node, || PreparedChange::prepare(change));
+        changes.push(prepared.map_err(|why| why.to_string())??);
     }
     let mut snapshots = Vec::new();
     for &at in &orders.snapshots {
@@ -169,7 +168,7 @@ struct GuestRun {
     exchanges: Vec<RequestResponse>,
     series: Vec<CounterSeries>,
     counts: Vec<CounterSeries>,
-    changes: Vec<Option<CommandBatch>>,
+    changes: Vec<PreparedChange>,
     snapshots: Vec<Option<Snapshot>>,
     watches: Vec<RouteMonitor>,
 }
@@ -316,12 +315,7 @@ impl GuestRun {
         let mut again = |time: u64| self.due.push(Reverse((time, due)));
         match due {
             DueAction::Count(index) => self.counts[index].read(at)?,
-            DueAction::Change(index) => {
-                if let Some(mut waiting) = self.changes[index].take() {
-                    waiting.send_lines(std::mem::take(&mut self.orders.changes[index].lines))?;
-                    waiting.finish()?;
-                }
-            }
+            DueAction::Change(index) => self.changes[index].send()?,
             DueAction::Datagram(index) => {
                 self.udp[index].send(&mut self.payload);
                 self.udp[index].due().into_iter().for_each(again);

@@ -8,6 +8,7 @@ pub mod packet_ring;
 pub mod process;
 pub mod socket;
 pub mod time;
+pub mod tracing;
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};

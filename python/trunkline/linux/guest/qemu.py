@@ -161,5 +161,5 @@ def list_machine_options(kernel: Path, seed: int, memory_mb: int) -> list[str]:
         # long as all the rest of the start. Nor does the kernel try its ciphers, which nobody uses.
         "console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_bootloader=on "
         "no_timer_check ipv6.disable=1 edd=off nolapic_timer "
-        "cryptomgr.notests",
+        "cryptomgr.notests preempt=full",
     ]

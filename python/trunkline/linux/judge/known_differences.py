@@ -30,8 +30,6 @@ CONVERGENCE_MEASURES = (
 
 MAX_HANDSHAKE_SHARES = 5
 """Times the share of a run that a round trip is, by which a handshake may move the means of it."""
-MAX_LATE_WINDOW_SEGMENTS = 4
-"""Segments of a window by which two moments of one segment more outstanding widen it: twice two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +80,8 @@ def list_known_differences(
     for flow in network["flows"]:
         if flow["agent"]["protocol"] != "tcp":
             continue
-        if _is_limited_by_own_link(network, flow):
-            if not flow["agent"].get("linux"):
-                yield _make_sender_difference(network, flow)
-            elif machine == "emulated":
-                yield _make_late_window_difference(flow)
+        if not flow["agent"].get("linux") and _is_limited_by_own_link(network, flow):
+            yield _make_sender_difference(network, flow)
         if not flow["agent"].get("connect"):
             yield _make_handshake_difference(network, flow)
     has_tcp = any(flow["agent"]["protocol"] == "tcp" for flow in network["flows"])
@@ -134,22 +129,6 @@ def _is_limited_by_own_link(network: NetworkData, flow: Flow) -> bool:
     crossed = list_crossed_links(network, str(flow["name"]))
     rates = [network["links"][link]["rate_bit_s"] for link in crossed]
     return bool(rates) and rates[0] == min(rates)
-
-
-def _make_late_window_difference(flow: Flow) -> KnownDifference:
-    """A slow start that ends by what is outstanding, as Linux ends it."""
-    name = str(flow["name"])
-
-    def explains(row: ComparisonRow) -> bool:
-        is_window = row.measure.startswith(("mean window", "greatest window"))
-        return row.subject == name and is_window and abs(row.difference) <= MAX_LATE_WINDOW_SEGMENTS
-
-    return KnownDifference(
-        f"the emulated processor: small queues hold flow {name} back at its own link, so its slow "
-        "start ends at twice the segments that were ever outstanding; where the processor takes "
-        "time one more is outstanding at some moment, and the window two larger from then on",
-        explains,
-    )
 
 
 def _make_handshake_difference(network: NetworkData, flow: Flow) -> KnownDifference:

@@ -13,7 +13,8 @@ The guest does, in this order:
    ``settle_ns`` and some way more ahead; receivers listen, senders wait for it;
 5. the run of ``duration_ns``. All times of plan and results are since time zero;
 6. at the time of each of ``counts`` the queues of a device are read; then, at that of each of
-   ``changes``, its line is done in its namespace, before any packet of that time is sent;
+   ``changes``, the request that its program made of its line before the run is sent in its
+   namespace, before any packet of that time is sent;
 7. at each of ``snapshots_ns`` the statistics of all qdiscs, classes and filters are read;
 8. at ``duration_ns`` it stops: what is under way then was not delivered.
 

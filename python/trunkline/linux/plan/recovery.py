@@ -351,7 +351,7 @@ def list_changes(
                 )
                 commands.append((time_ns, program, node, f"route replace {kind}{route_key}"))
         old_routes = new_routes
-    # A program is started for each time, node and kind of line: what belongs together is adjacent.
+    # Requests of one time, node and program are sent together: they have to be adjacent.
     ordered = sorted(
         (each for each in dict.fromkeys(commands) if each[0] < end),
         key=lambda each: (each[0], _PROGRAMS.index(each[1]), each[2]),
