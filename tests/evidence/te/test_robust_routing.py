@@ -12,6 +12,7 @@ import trunkline as tl
 from trunkline.planning import place, place_robustly, survive, write_solution
 from trunkline.te import robust_bypasses, robust_program
 from trunkline.te.k_shortest_paths import find_k_shortest_paths
+from trunkline.te.linear_program import solve_integer_program
 from trunkline.te.optimal_routing import minimise_utilisation
 from trunkline.te.robust_bypasses import BypassProgram
 from trunkline.te.robust_program import ProtectedPath, RobustProgram
@@ -523,3 +524,46 @@ def test_the_optimum_of_little_traffic_is_as_exact(seed: int, protection) -> Non
     )
     for name in ("mlu", "bound", "split_mlu", "single_path_bound"):
         assert getattr(little, name) * 10**6 == pytest.approx(getattr(found, name), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("demands", "most", "is_complete"),
+    [(1, 4, True), (1, 3, False), (2, 6, True), (2, 5, False), (4, 12, True), (4, 3, False)],
+)
+def test_all_columns_are_listed_as_long_as_they_are_few(
+    demands: int, most: int, is_complete: bool, monkeypatch
+) -> None:
+    """Three ways from S to T: as many columns as demands times ways; fewer ways than columns."""
+    monkeypatch.setattr(robust_program, "MAX_LISTED_COLUMNS", most)
+    links = [("S", way) for way in "ABC"] + [(way, "T") for way in "ABC"]
+    graph = build_topology("STABC", add_reverse_arcs(Arc(*ends, 10) for ends in links))
+    ends = [(0, 1)] * demands
+    no_failure = np.zeros((1, len(graph.arcs)), dtype=bool)
+    found = minimise_worst_utilisation(graph, ends, np.ones((1, demands)), no_failure, "none")
+    assert found.is_complete == is_complete
+    assert found.mlu == pytest.approx(-(-demands // 3) / 10)
+
+
+@pytest.mark.parametrize(("most", "is_solved"), [(9, True), (8, False)])
+def test_an_integer_program_chooses_as_long_as_columns_are_few(
+    most: int, is_solved: bool, monkeypatch
+) -> None:
+    """3 + 3 + 2 on ways of 10, 7 and 5: split, all are as busy; whole, 3 are on the way of 7."""
+    solved = []
+
+    def note_call(*arguments, **options):
+        solved.append(arguments)
+        return solve_integer_program(*arguments, **options)
+
+    monkeypatch.setattr(robust_program, "MAX_INTEGER_COLUMNS", most)
+    monkeypatch.setattr(robust_program, "solve_integer_program", note_call)
+    rates = {"A": 10, "B": 7, "C": 5}
+    links = [Arc(*ends, rates[way]) for way in "ABC" for ends in (("S", way), (way, "T"))]
+    graph = build_topology("STABC", add_reverse_arcs(links))
+    no_failure = np.zeros((1, len(graph.arcs)), dtype=bool)
+    demands = np.array([[3.0, 3.0, 2.0]])
+    found = minimise_worst_utilisation(graph, [(0, 1)] * 3, demands, no_failure, "none")
+    assert bool(solved) == is_solved
+    assert found.split_mlu == pytest.approx(8 / 22)
+    if is_solved:
+        assert found.mlu == found.single_path_bound == pytest.approx(3 / 7)
