@@ -5,6 +5,7 @@ A path's first node pushes its label, the nodes between swap it, and the last bu
 or leaves it to the last. Where a hop is a tunnel, the tunnel's label is pushed on top.
 """
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -256,12 +257,12 @@ class _LabelTableBuilder:
         model = self.scenario.paths[riders[-1]]
         row = self.compiled_ports.find_row(arc, frozenset(riders))
         entry = self.add_nhlfe(name, self.links[arc], pop, push, model, row)
-        # From the bottom: the entry below each pushed label. A swapped label keeps its TC.
+        # From the bottom: each pushed label and the one below it. A swapped label keeps its TC.
         keeps_own_label = self.labels[name][index + 1] is not None
-        below: list[str | None] = (
-            [name, *riders[1:-1]] if keeps_own_label else [None, *riders[1:-1]]
-        )
-        pairs: list[tuple[str, str | None] | None] = list(zip(riders[1:], below, strict=False))
+        stack = [name if keeps_own_label else None, *riders[1:]]
+        pairs: list[tuple[str, str | None] | None] = [
+            (path, below) for below, path in itertools.pairwise(stack) if path is not None
+        ]
         if keeps_own_label:
             pairs.insert(0, None if pop else (name, None))
         nhlfe_entry = self.tables.nhlfe[entry]

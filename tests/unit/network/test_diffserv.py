@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from trunkline.network import compile
 from trunkline.scenario import Scenario
 
@@ -147,17 +149,29 @@ def test_rfc3270_s3_2_1_e_lsps_without_a_signalled_map_take_the_preconfigured_on
     assert network({"p": plain}, diffserv={"map": here}).to_json() == signalled.to_json()
 
 
-def test_a_tunnel_in_a_tunnel_maps_each_label_by_the_one_below() -> None:
-    """AF11 is TC 1 in the innermost, 3 in the tunnel, 6 in the tunnel's tunnel."""
+@pytest.mark.parametrize("php", [False, True])
+def test_a_tunnel_in_a_tunnel_maps_each_label_by_the_one_below(php: bool) -> None:
+    """AF11 is TC 1 in the innermost, 3 in the tunnel, 6 in the tunnel's tunnel.
+
+    Where the innermost label comes off at the head of the tunnel, the packet below shows its DSCP.
+    """
 
     def tunnel(route: str, tc: int, through: list[str]) -> dict[str, Any]:
         diffserv = {"map": {"DF": 0, "AF11": tc}, "model": "uniform"}
         return {"route": list(route), "php": False, "through": through, "diffserv": diffserv}
 
     paths = {"p": tunnel("ABD", 1, ["q"]), "q": tunnel("BCD", 3, ["r"]), "r": tunnel("BC", 6, [])}
+    paths["p"]["php"] = php
     built = network(paths)
-    [deepest] = (each for each in built.nhlfe if len(each["push"]) == 3)
-    swapped, *maps = deepest["push_diffserv"]
-    assert swapped is None
-    of_tunnels = [built.data["diffserv"][each]["tc_of_tc"] for each in maps]
-    assert [of_tunnels[0][1], of_tunnels[1][3]] == [3, 6]
+    [deepest] = (each for each in built.nhlfe if len(each["push"]) == (2 if php else 3))
+    assert deepest["pop"]
+    maps = [
+        None if each is None else built.data["diffserv"][each] for each in deepest["push_diffserv"]
+    ]
+    if php:
+        assert maps[0]["tc_of_dscp"][AF11] == 3
+    else:
+        assert maps.pop(0) is None
+        assert maps[0]["tc_of_tc"][1] == 3
+    assert len(maps) == 2
+    assert maps[1]["tc_of_tc"][3] == 6
