@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
@@ -184,3 +185,52 @@ run: {{duration: 6 s}}
     assert [each.at for each in found] == [round(time * 1e9) for time in times]
     routes = [("A->C", "C->B"), ("A->B",)]
     assert [tuple(each.arcs) for each in found] == routes[:moves]
+
+
+@pytest.mark.parametrize("taken", ["path", "protection", "both"])
+def test_the_name_of_a_backup_is_that_of_no_path_and_no_protection(taken: str) -> None:
+    """`guard.p` is the first that is tried, then `guard.p.2` and so on."""
+    text = """\
+trunkline: 1
+nodes: [A, B, C]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}, A-C: {}}
+paths: {p: {route: [A, B, C]}, OTHER: {route: [C, B]}}
+trunks: {t: {path: p, flows: f}}
+flows: {f: {agent: udp, from: A, to: C, rate: 1 Mbit/s, size: 500 B}}
+protections:
+  guard: {path: p, backup: auto, kind: backup}
+  MORE: {path: p, backup: auto, kind: backup, link: B-C}
+run: {duration: 1 s}
+"""
+    names = {"path": ("guard.p", "more"), "protection": ("other", "guard.p")}
+    other, more = names.get(taken, ("guard.p", "guard.p.2"))
+    paths = tl.loads(text.replace("OTHER", other).replace("MORE", more)).resolve().paths
+    assert paths[other].route == ("C", "B")
+    backup = "guard.p.3" if taken == "both" else "guard.p.2"
+    assert paths[backup].route == ("A", "C")
+    assert "guard.p.2" not in paths or taken != "both"
+
+
+@pytest.mark.parametrize(
+    ("kind", "protect", "ends"),
+    [
+        ("detour", "link", ["A to D", "B to D", "C to D"]),
+        ("detour", "node", ["A to D", "B to D", "C to D"]),
+        ("facility-bypass", "link", ["A to B", "B to C", "C to D"]),
+        ("facility-bypass", "node", ["A to B", "B to C", "C to D"]),
+        ("backup", "link", ["A to D"]),
+    ],
+)
+def test_rfc4090_s3_what_lacks_a_backup_says_between_which_ends_no_other_way_leads(
+    kind: str, protect: str, ends: list[str]
+) -> None:
+    """A detour goes to the end of the path, a bypass round the link, if none round the node, to the next node."""
+    text = (
+        LINE
+        + "paths: {p: {route: [A, B, C, D]}}\ntrunks: {t: {path: p, flows: f}}\n"
+        + "flows: {f: {agent: udp, from: A, to: D, rate: 1 Mbit/s, size: 500 B}}\n"
+        + f"protections: {{g: {{path: p, backup: auto, kind: {kind}, protect: {protect}}}}}\n"
+    )
+    [message] = [each for each in list_warnings(tl.loads(text)) if "without a backup" in each]
+    assert re.findall(r"no other way leads from (\w to \w)", message) == ends

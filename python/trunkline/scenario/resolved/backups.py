@@ -158,7 +158,11 @@ def _make_backup_name(
     if len(stem) > MAX_NAME_CHARACTERS - 6:
         stem = f"{backup.protection[: MAX_NAME_CHARACTERS - 16]}.{len(scenario.paths)}"
     name, number = stem, 1
-    while name in scenario.paths or name in scenario.protections:
+    # What is written and computed is no longer among the protections.
+    taken = (
+        scenario.paths.keys() | scenario.protections.keys() | scenario.written.protections.keys()
+    )
+    while name in taken:
         number += 1
         name = f"{stem}.{number}"
     return name
