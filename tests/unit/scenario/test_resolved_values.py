@@ -225,7 +225,7 @@ run: {duration: 1 s}
 def test_rfc4090_s3_what_lacks_a_backup_says_between_which_ends_no_other_way_leads(
     kind: str, protect: str, ends: list[str]
 ) -> None:
-    """A detour goes to the end of the path, a bypass round the link, if none round the node, to the next node."""
+    """A detour goes to the end of the path, a bypass without one round the node to the next."""
     text = (
         LINE
         + "paths: {p: {route: [A, B, C, D]}}\ntrunks: {t: {path: p, flows: f}}\n"

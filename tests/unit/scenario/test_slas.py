@@ -5,8 +5,9 @@ from __future__ import annotations
 from trunkline.network import compile
 from trunkline.results import SCHEMAS, dscp
 from trunkline.scenario import Scenario, load
+from trunkline.scenario.resolved.slas import _list_bounds
 from trunkline.scenario.scenario import reload_text
-from trunkline.scenario.sla import LowerBounds, UpperBounds, get_row_of_dscp
+from trunkline.scenario.sla import LowerBounds, Sla, UpperBounds, get_row_of_dscp
 
 PLAIN = """\
 # Two calls
@@ -82,3 +83,27 @@ def test_the_text_of_a_scenario_with_overrides_holds_them_and_the_head_of_the_fi
     assert reload_text(changed.text).list_sla_bounds()[0].value == 0.03
     assert load(changed.text) == changed
     assert loaded().text == PLAIN + SLAS
+
+
+def test_each_bound_is_in_the_unit_of_its_column() -> None:
+    """20 ms are 0.02 s and 5 % are 0.05 of the base unit; a rate and a mean opinion score stay."""
+    resolved = loaded().resolve()
+    shares = {"loss", "echo_loss", "stall"}
+    for measure in UpperBounds.model_fields:
+        limit = 0.05 if measure in shares else 20_000_000
+        sla = Sla.model_validate({"flow": "data"}).model_copy(
+            update={"at_most": UpperBounds.model_construct(**{measure: limit})}
+        )
+        [bound] = _list_bounds(resolved, "x", sla)
+        unit, value = ("1", 0.05) if measure in shares else ("s", 0.02)
+        assert (bound.unit, bound.value, bound.at, bound.rows) == (unit, value, "most", ("data",))
+        assert bound.measure == measure
+        column = next(each for each in SCHEMAS[bound.table] if each.name == bound.column)
+        assert column.unit in ({"1", "%"} if measure in shares else {"s"}), bound.column
+    for measure in LowerBounds.model_fields:
+        sla = Sla.model_validate({"flow": "data"}).model_copy(
+            update={"at_least": LowerBounds.model_construct(**{measure: 3})}
+        )
+        [bound] = _list_bounds(resolved, "x", sla)
+        assert (bound.value, bound.at) == (3, "least")
+        assert bound.unit == ("MOS" if measure == "mos" else "bit/s")

@@ -158,7 +158,7 @@ def _make_backup_name(
     if len(stem) > MAX_NAME_CHARACTERS - 6:
         stem = f"{backup.protection[: MAX_NAME_CHARACTERS - 16]}.{len(scenario.paths)}"
     name, number = stem, 1
-    # What is written and computed is no longer among the protections.
+    # Written protections that are computed are no longer among the others.
     taken = (
         scenario.paths.keys() | scenario.protections.keys() | scenario.written.protections.keys()
     )
