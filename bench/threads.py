@@ -48,6 +48,7 @@ def make_networks() -> dict[str, str]:
         ),
         "10,000 links": make_ring(5_000, 5_000, 100 * MBIT_BIT_S, 100, 0.5),
         "1,000 links with transfers and RSVP-TE": make_signalled_grid(),
+        "1,000 links with transfers, OSPF and failures": make_routed_grid(),
     }
 
 
@@ -86,15 +87,60 @@ def make_signalled_grid() -> str:
     return trunkline_engine.set_duration(json.dumps(document), GRID_DURATION_NS)
 
 
+def make_routed_grid() -> str:
+    """The same torus with OSPF, where connections fail and come back.
+
+    Returns: The compiled network.
+    """
+    document = json.loads(make_signalled_grid())
+    document["signalling"] |= {
+        "rsvp": None,
+        "ospf": {
+            "flow": document["signalling"]["rsvp"]["flow"],
+            "processing_ns": MS_NS,
+            "resend_ns": 5_000 * MS_NS,
+            "lsa_interval_ns": 5_000 * MS_NS,
+            "lsa_arrival_ns": 1_000 * MS_NS,
+            "hello_ns": 1_000 * MS_NS,
+            "dead_ns": 4_000 * MS_NS,
+            "spf": {
+                "kind": "backoff",
+                "initial_ns": 50 * MS_NS,
+                "second_ns": 200 * MS_NS,
+                "maximum_ns": 5_000 * MS_NS,
+            },
+            "compute_ns": MS_NS,
+            "fib_update_ns": [10 * MS_NS] * len(document["nodes"]),
+            "multipath": False,
+        },
+    }
+    for path in document["paths"]:
+        path["account"] = False
+    document["recovery"] = {"failures": list_failures(document), "protections": []}
+    return json.dumps(document)
+
+
 def add_failures(network: str) -> str:
     """Let one connection after the other fail and come back, with link-state routing around it.
 
     network: A compiled network.
     """
     document = json.loads(network)
+    rerouting = {
+        "detection": {"kind": "bfd", "interval_ns": 10_000_000, "multiplier": 3},
+        "processing_ns": 1_000_000,
+        "spf_delay_ns": 50_000_000,
+    }
+    failures = list_failures(document)
+    document["recovery"] = {"failures": failures, "protections": [], "rerouting": rerouting}
+    return json.dumps(document)
+
+
+def list_failures(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """One connection after the other fails and comes back. document: A compiled network."""
     place = {(link["from"], link["to"]): index for index, link in enumerate(document["links"])}
     forward = [ends for ends in place if ends[0] < ends[1]]
-    failures = [
+    return [
         {
             "name": f"cut{number}",
             "links": [place[ends], place[ends[::-1]]],
@@ -111,13 +157,6 @@ def add_failures(network: str) -> str:
         }
         for number, ends in enumerate(forward[:: len(forward) // FAILURE_COUNT][:FAILURE_COUNT])
     ]
-    rerouting = {
-        "detection": {"kind": "bfd", "interval_ns": 10_000_000, "multiplier": 3},
-        "processing_ns": 1_000_000,
-        "spf_delay_ns": 50_000_000,
-    }
-    document["recovery"] = {"failures": failures, "protections": [], "rerouting": rerouting}
-    return json.dumps(document)
 
 
 def enable_trace(network: str) -> str:

@@ -4,13 +4,13 @@
 //! is counted like any other. The protocol has it when the packet arrives at the link's far end.
 //!
 //! A region of a network serves the protocols of all nodes, in the same order as every other region, on its own
-//! copy of the tables; it sends the messages of its own nodes. What it cannot know in time is where messages of
-//! others have ended: it hears of that at the end of a window, which is no longer than nodes take to handle a
-//! message.
+//! copy of the tables; it sends the messages of its own nodes. Where and when those of others arrive it hears in
+//! one of two ways ([`MessageNews`]).
 
 use crate::counters::DelayStatistics;
 use crate::data_plane::PacketNotice;
 use crate::histogram::Pool;
+use crate::hosts::FlowAgents;
 use crate::mpls::Tables;
 use crate::network::Network;
 use crate::observer::{Event, Observer, PlaceInTime};
@@ -35,6 +35,16 @@ type MessageLoads = BTreeMap<(u32, u32, u8), (u64, u64)>;
 /// A message in a capture: flow, number, addresses, protocol, bytes of its header and octets.
 type CapturedMessage = (u32, u32, [u32; 2], u8, u16, Vec<u8>);
 
+/// When a region makes a message known to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MessageNews {
+    /// When its last bit leaves a port: it arrives a link's delay later. No link may lose it or hold it back then,
+    /// unless it fails, which all regions know.
+    OnDeparture,
+    /// When it has arrived. The node that receives it takes time to handle it.
+    OnArrival,
+}
+
 /// A message whose way has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedMessage {
@@ -53,10 +63,14 @@ pub(crate) struct ControlPlane {
     messages_under_way: BTreeMap<(u32, u32), Message>,
     /// Messages sent so far, by flow.
     sent: BTreeMap<u32, u32>,
-    /// Of a region: the messages whose way has ended in this window.
-    ended: Option<Vec<EndedMessage>>,
-    /// Of a region: the delays of the messages of each protocol in the entire network.
+    /// Of a region: how messages are made known.
+    news: Option<MessageNews>,
+    /// Of a region: the messages whose way has ended in this window, of which the others do not know yet.
+    ended: Vec<EndedMessage>,
+    /// The delays of the messages of each protocol in the entire network, if they are made known on arrival.
     delays: Vec<DelayStatistics>,
+    /// Bytes that had entered each path in other regions when a protocol last read them.
+    path_bytes_elsewhere: Vec<u64>,
     rows: Vec<(Time, u32, SignallingRow)>,
     loads: MessageLoads,
     /// Of a traced run.
@@ -104,7 +118,9 @@ impl ControlPlane {
         Some(Box::new(Self {
             messages_under_way: BTreeMap::new(),
             sent: BTreeMap::new(),
-            ended: None,
+            news: None,
+            ended: Vec::new(),
+            path_bytes_elsewhere: vec![0; network.paths.len()],
             delays: vec![DelayStatistics::default(); protocols.len()],
             protocols: protocols.into_iter().map(Some).collect(),
             rows: Vec::new(),
@@ -133,19 +149,29 @@ impl ControlPlane {
         self.messages_under_way.remove(&(packet.flow, packet.seq))
     }
 
-    /// Every region serves all protocols; it makes known the messages that end their way in it.
-    pub fn restrict_to_region(&mut self) {
-        self.ended = Some(Vec::new());
+    /// Every region serves all protocols; it makes known the messages of its nodes.
+    pub fn restrict_to_region(&mut self, news: MessageNews) {
+        self.news = Some(news);
     }
 
     /// The messages whose way has ended in this window.
     pub fn take_ended_messages(&mut self) -> Vec<EndedMessage> {
-        self.ended.as_mut().map(std::mem::take).unwrap_or_default()
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Enters the bytes that have entered each path `from` a region on, of all regions one after the other; `own` is
+    /// this one.
+    pub fn enter_path_bytes(&mut self, from: usize, own: usize, bytes: &[u64]) {
+        for (sum, more) in self.path_bytes_elsewhere.iter_mut().zip(bytes) {
+            let before = if from == 0 { 0 } else { *sum };
+            *sum = before + if from == own { 0 } else { *more };
+        }
     }
 
     /// The delays of the messages of each protocol, by flow, where regions have measured them together.
     pub fn joined_delays(&mut self) -> impl Iterator<Item = (u32, DelayStatistics)> + '_ {
-        let delays = self.delays.drain(..).filter(|_| self.ended.is_some());
+        let is_joint = self.news == Some(MessageNews::OnArrival);
+        let delays = self.delays.drain(..).filter(move |_| is_joint);
         self.protocols.iter().flatten().map(Protocol::flow).zip(delays)
     }
 
@@ -274,7 +300,9 @@ impl<O: Observer> NetworkPlane for SimulatedPlane<'_, O> {
     }
 
     fn path_bytes(&self, path: u32) -> u64 {
-        Tables::bytes_of(&self.simulation.hosts.plane.tables.mpls, path)
+        let here = Tables::bytes_of(&self.simulation.hosts.plane.tables.mpls, path);
+        let control = self.simulation.control.as_ref();
+        here + control.map_or(0, |control| control.path_bytes_elsewhere[path as usize])
     }
 
     fn record_routing_event(
@@ -374,6 +402,7 @@ impl<O: Observer> Simulation<O> {
                     self.hosts.plane.arena.remove(id);
                     self.end_message(packet, Some(protocol));
                 }
+                PacketNotice::MessageElsewhere(packet) => self.end_message_elsewhere(&packet),
                 PacketNotice::Lost(packet) => self.end_message(packet, None),
                 PacketNotice::LeftHost(_) | PacketNotice::Copied(_) => {}
             }
@@ -384,10 +413,23 @@ impl<O: Observer> Simulation<O> {
     fn end_message(&mut self, packet: Packet, protocol: Option<u32>) {
         let plane = &self.hosts.plane;
         let (at, place) = (plane.clock.now, plane.observer.place_in_time());
-        match self.control.as_mut().and_then(|control| control.ended.as_mut()) {
-            Some(ended) => ended.push(EndedMessage { at, place, packet, protocol }),
-            None => self.deliver_message(&packet, protocol, at),
+        let Some(control) = &mut self.control else { return };
+        if control.news == Some(MessageNews::OnArrival)
+            || control.news.is_some() && protocol.is_none()
+        {
+            return control.ended.push(EndedMessage { at, place, packet, protocol });
         }
+        self.deliver_message(&packet, protocol, at);
+    }
+
+    /// A message has arrived at a node of another region, which counts it; its delay is that of all messages.
+    fn end_message_elsewhere(&mut self, packet: &Packet) {
+        let FlowAgents::Control(protocol) = self.hosts.flows[packet.flow as usize].agents else {
+            return;
+        };
+        let (now, measured) = (self.hosts.plane.clock.now, &mut self.hosts.plane.measured);
+        measured.delays[packet.flow as usize].measure(packet, now, &mut measured.pool);
+        self.deliver_message(packet, Some(protocol), now);
     }
 
     fn deliver_message(&mut self, packet: &Packet, protocol: Option<u32>, at: Time) {
@@ -486,6 +528,7 @@ impl<O: Observer> Simulation<O> {
         let mut packet = Packet::new(flow, to, number, bytes, plane.clock.now);
         packet.echo = u64::from(link);
         (packet.dscp, packet.ttl) = (plan.dscp, plan.ttl);
+        packet.set_message();
         let id = plane.arena.insert(packet);
         plane.observer.record(plane.clock.now, Event::Sent { node }, id, &plane.arena);
         match entry {

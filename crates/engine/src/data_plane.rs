@@ -40,6 +40,8 @@ pub(crate) enum PacketNotice {
     Copied(Packet),
     /// A message of this protocol has arrived.
     Message(u32, PacketId),
+    /// A message has arrived at a node of another region.
+    MessageElsewhere(Packet),
 }
 
 /// Tables by which nodes forward packets.

@@ -15,8 +15,10 @@ impl<O: Observer> DataPlane<O> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, index: usize) -> NextStep {
         let link = &mut self.ports.links[index];
-        if matches!(link.onward, OnwardHop::EventFree | OnwardHop::CatchesUp) {
-            if link.onward == OnwardHop::EventFree {
+        if !link.has_arrivals() {
+            if link.onward == OnwardHop::Crosses {
+                return self.note_message_elsewhere(index as u32);
+            } else if link.onward == OnwardHop::EventFree {
                 link.arrive(self.clock.now);
             } else if link.wire.len() == 1 && link.is_behind(self.clock.now) {
                 // No other packet is on the wire: the port may have one to send.
@@ -338,8 +340,7 @@ impl<O: Observer> DataPlane<O> {
         }
         let starts = if O::ACTIVE { link.idle_from(self.clock.now) } else { 0 };
         let departs = link.enter_plain(self.clock.now, id, size + link.header, 0);
-        let onward = link.onward;
-        if onward == OnwardHop::Arrives {
+        if link.has_arrivals() {
             if link.wire.len() == 1 {
                 // Not pending: no packet was on the wire.
                 let due = departs + link.delay;
@@ -354,9 +355,7 @@ impl<O: Observer> DataPlane<O> {
         if O::ACTIVE {
             self.observer.on_transmission_start(id, starts);
         }
-        if onward != OnwardHop::Arrives {
-            self.forward_without_event_from(index);
-        }
+        self.go_on_from_fifo(index, id);
     }
 
     /// The queue of such a port is full.
@@ -417,7 +416,7 @@ impl<O: Observer> DataPlane<O> {
                 starts = Some(link.idle_from(self.clock.now));
             }
             let offer = link.offer_fifo(self.clock.now, id, bytes, place.precedence, capable);
-            if link.onward != OnwardHop::Arrives {
+            if !link.has_arrivals() {
                 link.forget_departed();
             } else if let (QueueDecision::Queued { .. }, 1) = (offer, link.wire.len()) {
                 let due = link.wire.get(link.wire.head()).at + link.delay;
@@ -445,8 +444,8 @@ impl<O: Observer> DataPlane<O> {
                 }
                 if classful {
                     self.start_transmission(index as usize, passes);
-                } else if self.ports.links[index as usize].onward != OnwardHop::Arrives {
-                    self.forward_without_event_from(index);
+                } else {
+                    self.go_on_from_fifo(index, id);
                 }
             }
             QueueDecision::Dropped(cause) => {
@@ -456,13 +455,16 @@ impl<O: Observer> DataPlane<O> {
         }
     }
 
-    /// Forwards the last packet that a FIFO accepted without an event here.
-    #[inline(never)]
-    fn forward_without_event_from(&mut self, index: u32) {
-        if self.ports.links[index as usize].is_outbound() {
-            self.send_accepted_to_other_region(index);
-        } else {
-            self.forward_without_event(index);
+    /// Does with the packet that a FIFO has accepted last what need not wait for its arrival.
+    #[inline(always)]
+    fn go_on_from_fifo(&mut self, index: u32, id: PacketId) {
+        let link = &self.ports.links[index as usize];
+        match link.onward {
+            OnwardHop::Arrives => {}
+            OnwardHop::Announced if !self.arena[id].is_message() => {}
+            OnwardHop::Announced => self.announce_message(index, *link.newest()),
+            OnwardHop::Crosses => self.send_to_other_region(index, *link.newest()),
+            OnwardHop::EventFree | OnwardHop::CatchesUp => self.forward_without_event(index),
         }
     }
 

@@ -175,7 +175,7 @@ impl<O: Observer> Hosts<O> {
                 self.count_inside(packet, -1);
                 matches!(self.flows[packet.flow as usize].agents, FlowAgents::Control(_))
             }
-            PacketNotice::Message(..) => true,
+            PacketNotice::Message(..) | PacketNotice::MessageElsewhere(_) => true,
         });
         self.plane.notices = notices;
     }

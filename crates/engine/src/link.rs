@@ -84,6 +84,8 @@ pub enum Port {
 pub enum OnwardHop {
     /// Each has an event when it reaches the far end.
     Arrives,
+    /// The same, and other regions must know beforehand of messages of protocols among them.
+    Announced,
     /// The far end is in another region.
     Crosses,
     /// Each is offered at once to the queue that it will join there, if no other packet can.

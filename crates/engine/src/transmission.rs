@@ -93,9 +93,14 @@ impl<O: Observer> DataPlane<O> {
     #[inline(always)]
     fn depart(&mut self, index: usize, departure: Departure) {
         let link = &mut self.ports.links[index];
-        if link.is_outbound() {
-            return self.send_to_other_region(index as u32, departure);
+        match link.onward {
+            OnwardHop::Announced if self.arena[departure.packet].is_message() => {
+                self.announce_message(index as u32, departure);
+            }
+            OnwardHop::Crosses => return self.send_to_other_region(index as u32, departure),
+            _ => {}
         }
+        let link = &mut self.ports.links[index];
         link.wire.push(departure);
         if link.wire.len() == 1 {
             let due = departure.at + link.delay;

@@ -100,7 +100,7 @@ pub struct Packet {
     pub ttl: u8,
     /// Bits of [`flag`].
     pub flags: u8,
-    /// Low two bits [`Ecn`], next two [`Colour`], then [`Self::is_in_host_queue`].
+    /// Low two bits [`Ecn`], next two [`Colour`], then [`Self::is_in_host_queue`] and [`Self::is_message`].
     mark: u8,
 }
 
@@ -179,6 +179,18 @@ impl Packet {
     #[inline]
     pub fn set_in_host_queue(&mut self, waits: bool) {
         self.mark = self.mark & !16 | u8::from(waits) << 4;
+    }
+
+    /// Whether it is a message of a protocol of routers.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_message(&self) -> bool {
+        self.mark & 32 != 0
+    }
+
+    /// It is a message of a protocol of routers.
+    pub fn set_message(&mut self) {
+        self.mark |= 32;
     }
 
     /// Colour of the last meter passed; green before the first.

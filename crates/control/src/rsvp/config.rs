@@ -68,15 +68,31 @@ pub struct RsvpConfig {
 }
 
 impl RsvpConfig {
-    /// How much later than its arrival a message may be made known to a copy of all nodes that serves them in
-    /// step with others; none if it acts at once on a message or on counts of packets.
+    /// The shortest time in which something follows from a message that has arrived [ns].
     #[must_use]
-    pub fn look_ahead(&self) -> Option<Span> {
+    pub fn handling_time(&self) -> Span {
         // A message around a failure is passed on when it arrives.
-        let at_once =
-            |session: &Session| !session.around.is_empty() || session.auto_bandwidth.is_some();
-        let waits = self.processing_ns > 0 && !self.sessions.iter().any(at_once);
-        waits.then_some(self.processing_ns)
+        if self.has_tunnels() {
+            0
+        } else {
+            self.processing_ns
+        }
+    }
+
+    /// Whether messages may ride in bypass tunnels.
+    #[must_use]
+    pub fn has_tunnels(&self) -> bool {
+        self.sessions.iter().any(|session| !session.around.is_empty())
+    }
+
+    /// At multiples of these times heads read how many bytes have entered paths [ns].
+    #[must_use]
+    pub fn sample_intervals(&self) -> Vec<Span> {
+        let automatic = self.sessions.iter().filter_map(|session| session.auto_bandwidth.as_ref());
+        let mut intervals: Vec<Span> = automatic.map(|auto| auto.sample_ns).collect();
+        intervals.sort_unstable();
+        intervals.dedup();
+        intervals
     }
 }
 

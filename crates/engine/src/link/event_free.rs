@@ -5,10 +5,11 @@ use trunkline_packet::PacketId;
 use trunkline_units::Time;
 
 impl Link {
-    /// Whether the far end is in another region.
+    /// Whether each packet has an event here when it reaches the far end.
+    #[inline(always)]
     #[must_use]
-    pub fn is_outbound(&self) -> bool {
-        self.onward == super::OnwardHop::Crosses
+    pub fn has_arrivals(&self) -> bool {
+        matches!(self.onward, super::OnwardHop::Arrives | super::OnwardHop::Announced)
     }
 
     /// Whether each packet's departure is known on its admission.
@@ -56,7 +57,9 @@ impl Link {
     /// Packets whose arrival at the far end is still due here.
     pub fn on_wire(&self) -> impl Iterator<Item = PacketId> + '_ {
         let skip = match self.onward {
-            super::OnwardHop::Arrives | super::OnwardHop::CatchesUp => 0,
+            super::OnwardHop::Arrives
+            | super::OnwardHop::Announced
+            | super::OnwardHop::CatchesUp => 0,
             super::OnwardHop::Crosses => self.wire.len(),
             super::OnwardHop::EventFree => self.forwarded.wrapping_sub(self.wire.head()),
         };

@@ -88,6 +88,12 @@ impl Tables {
         bind(&mut row[usize::from(fec)], &config, &mut self.by_dscp, |_| nhlfe);
     }
 
+    /// Bytes that have entered each path since the counters started.
+    #[must_use]
+    pub fn bytes_by_path(&self) -> Vec<u64> {
+        self.paths.iter().map(|path| path.bytes).collect()
+    }
+
     /// Bytes that have entered a path since the counters started.
     #[must_use]
     pub fn bytes_of(&self, path: u32) -> u64 {

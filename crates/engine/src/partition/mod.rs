@@ -9,9 +9,9 @@
 //! Differs: a limit of events at one instant holds for each region.
 //! Failures and recovery do not depend on packets: every region serves them for its own tables, and
 //! loses its own packets of a link.
-//! RSVP-TE is served by every region for all nodes (`control.rs`).
-//! Absent: LDP, OSPF, RSVP-TE without time to handle a message, bypass tunnels and automatic bandwidth, and
-//! transfers over connections that are kept, which take one thread.
+//! Protocols of routers are served by every region for all nodes (`control.rs`).
+//! Absent: transfers over connections that are kept, and protocols that act on a message at once where a wire may
+//! lose it or something at its end may hold it back; those take one thread.
 
 mod cut;
 mod join;

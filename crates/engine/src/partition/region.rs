@@ -1,13 +1,16 @@
 //! A region: the nodes whose events it serves, and the packets that cross its edge.
 
 use crate::control::EndedMessage;
-use crate::data_plane::DataPlane;
-use crate::link::{Departure, LostPacket, OnwardHop};
+use crate::data_plane::{DataPlane, NextStep, PacketNotice};
+use crate::link::{Departure, Link, LostPacket, OnwardHop};
 use crate::observer::Observer;
 use crate::path_account::DelayChange;
+use crate::route::LOCAL_DELIVERY;
 use crate::transfers::ConnectionNews;
+use std::collections::{BTreeMap, VecDeque};
 use trunkline_packet::arena::AckDetails;
 use trunkline_packet::{Packet, PacketId};
+use trunkline_units::Time;
 
 /// A packet that moves from one region to another.
 #[derive(Debug)]
@@ -22,13 +25,24 @@ pub(crate) struct Crossing {
     path: Option<u32>,
 }
 
+/// A message of a protocol that will reach the far end of a link, unless the link fails before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnnouncedMessage {
+    link: u32,
+    at: Time,
+    packet: Packet,
+}
+
 /// All that one region sends another in a window.
 #[derive(Debug, Default)]
 pub(crate) struct RegionLetter {
     pub packets: Vec<Crossing>,
     pub delay_changes: Vec<DelayChange>,
     pub connections: ConnectionNews,
+    pub announced_messages: Vec<AnnouncedMessage>,
     pub ended_messages: Vec<EndedMessage>,
+    /// Bytes that have entered each path here, where a protocol is about to read the sum.
+    pub path_bytes: Vec<u64>,
 }
 
 /// Place of a simulation among the regions of a network; empty for a simulation of the entire network.
@@ -39,6 +53,10 @@ pub(crate) struct Region {
     number: u8,
     /// Letters of the current window, by destination region.
     pub outbox: Vec<RegionLetter>,
+    /// Whether messages of protocols are announced when they leave a port.
+    announces: bool,
+    /// Messages that will reach the far ends of links in other regions, by link.
+    announced: BTreeMap<u32, VecDeque<AnnouncedMessage>>,
 }
 
 impl Region {
@@ -57,6 +75,23 @@ impl Region {
         (region != self.number).then(|| &mut self.outbox[usize::from(region)])
     }
 
+    /// Announces a message to all regions but the one where it arrives.
+    fn announce(&mut self, message: AnnouncedMessage, arrives_in: u8) {
+        for (region, letter) in self.outbox.iter_mut().enumerate() {
+            if region != usize::from(arrives_in) {
+                letter.announced_messages.push(message);
+            }
+        }
+    }
+
+    /// The messages on a link that fails are lost, those of this window included.
+    fn forget_announced(&mut self, link: u32) {
+        self.announced.remove(&link);
+        for letter in &mut self.outbox {
+            letter.announced_messages.retain(|message| message.link != link);
+        }
+    }
+
     /// Packets that left in the current window.
     pub fn packets_crossing(&self) -> u64 {
         self.outbox.iter().map(|letter| letter.packets.len() as u64).sum()
@@ -64,8 +99,15 @@ impl Region {
 }
 
 impl<O: Observer> DataPlane<O> {
-    /// Keeps to the events of one region's nodes, before any is due.
-    pub(super) fn restrict_to_region(&mut self, of_node: &[u8], region: u8, regions: usize) {
+    /// Keeps to the events of one region's nodes, before any is due; `announces`: messages of protocols, when they
+    /// leave a port.
+    pub(super) fn restrict_to_region(
+        &mut self,
+        of_node: &[u8],
+        region: u8,
+        regions: usize,
+        announces: bool,
+    ) {
         self.region.of_node = of_node.to_vec();
         self.region.number = region;
         self.observer.watch_region(region);
@@ -73,25 +115,55 @@ impl<O: Observer> DataPlane<O> {
         if let Some(accounts) = &mut self.measured.path_accounts {
             accounts.restrict_to_region(regions);
         }
-        for (link, from) in self.ports.links.iter_mut().zip(&self.ports.from) {
-            let inside = |node: u32| of_node[node as usize] == region;
-            let crosses = inside(*from) && !inside(link.to);
-            if crosses {
+        for link in &mut self.ports.links {
+            if of_node[link.to as usize] != region {
                 link.onward = OnwardHop::Crosses;
+            } else if announces {
+                link.onward = OnwardHop::Announced;
             }
         }
+        self.region.announces = announces;
     }
 
-    /// Sends the last packet that a port at the edge accepted to the other side.
+    /// Announces a message with a known departure.
+    #[cold]
     #[inline(never)]
-    pub(crate) fn send_accepted_to_other_region(&mut self, index: u32) {
-        let departure = *self.ports.links[index as usize].newest();
-        self.send_to_other_region(index, departure);
+    pub(crate) fn announce_message(&mut self, link: u32, departure: Departure) {
+        let Link { to, delay, .. } = self.ports.links[link as usize];
+        let (at, packet) = (departure.at + delay, self.arena[departure.packet]);
+        let message = AnnouncedMessage { link, at, packet };
+        self.region.announce(message, self.region.of_node[to as usize]);
+    }
+
+    /// A message reaches the far end of a link in another region, which counts the event.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_message_elsewhere(&mut self, link: u32) -> NextStep {
+        self.clock.events -= 1;
+        let waiting = self.region.announced.entry(link).or_default();
+        if let Some(AnnouncedMessage { mut packet, .. }) = waiting.pop_front() {
+            if let Some(next) = waiting.front() {
+                self.clock.schedule_new_arrival(link, next.at);
+            }
+            let node = self.ports.links[link as usize].to;
+            // Else it goes on from there, or is lost.
+            if self.next_link(node, &mut packet, false).is_none()
+                && packet.labels.is_empty()
+                && self.tables.fib.next(node, packet.dst) == LOCAL_DELIVERY
+            {
+                self.notices.push(PacketNotice::MessageElsewhere(packet));
+            }
+        }
+        NextStep::Forwarded
     }
 
     /// Sends a packet with a known departure to the other side.
+    #[inline(never)]
     pub(crate) fn send_to_other_region(&mut self, link: u32, departure: Departure) {
         let id = departure.packet;
+        if self.region.announces && self.arena[id].is_message() {
+            self.announce_message(link, departure);
+        }
         let (packet, details) = (self.arena[id], self.arena.details(id));
         let known_as = self.observer.packet_name(id);
         let path = self.measured.path_accounts.as_mut().and_then(|accounts| accounts.take_path(id));
@@ -121,8 +193,15 @@ impl<O: Observer> DataPlane<O> {
         letter
     }
 
-    /// Stores the packets of a letter from another region; those of each link are in order.
+    /// Stores the packets of a letter from another region; those of each link are in order, as messages are.
     pub(super) fn take_in(&mut self, letter: &mut RegionLetter) {
+        for message in letter.announced_messages.drain(..) {
+            let waiting = self.region.announced.entry(message.link).or_default();
+            if waiting.is_empty() {
+                self.clock.schedule_new_arrival(message.link, message.at);
+            }
+            waiting.push_back(message);
+        }
         for crossing in letter.packets.drain(..) {
             let packet = self.admit(&crossing);
             let Crossing { link, mut departure, .. } = crossing;
@@ -139,6 +218,7 @@ impl<O: Observer> DataPlane<O> {
     /// Empties a failing link of this region's packets: those that its far end has received, and then
     /// the rest.
     pub(crate) fn cut_link(&mut self, index: u32) -> [Vec<LostPacket>; 2] {
+        self.region.forget_announced(index);
         let link = &mut self.ports.links[index as usize];
         let near = self.region.owns(self.ports.from[index as usize]);
         match (near, self.region.owns(link.to)) {

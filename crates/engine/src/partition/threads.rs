@@ -4,7 +4,9 @@ use super::cut;
 use super::join::join_regions;
 use super::region::RegionLetter;
 use crate::clock::WINDOW_SOURCE;
-use crate::network::{Agent, Network};
+use crate::control::MessageNews;
+use crate::network::signalling::Signalling;
+use crate::network::{Agent, Flow, Link, Network};
 use crate::observer::{EventOrder, Observer, Trace, WaitHistograms};
 use crate::panic::catch_panic;
 use crate::simulation::{RunError, Simulation};
@@ -14,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver};
 use std::sync::{Barrier, Mutex, PoisonError};
 use trunkline_control::rsvp::RsvpConfig;
-use trunkline_units::Span;
+use trunkline_units::{Span, Time};
 
 /// Maximum number of regions of a run.
 const MAX_REGIONS: usize = 64;
@@ -34,8 +36,8 @@ pub fn run_on_threads(
     interrupted: StopCheck<'_>,
 ) -> Result<Vec<Table>, RunError> {
     crate::build::check_indices(network)?;
-    if let Some(look_ahead) = look_ahead(network).filter(|_| threads > 1) {
-        let (nodes, window) = (network.nodes.len(), network.run.duration_ns.min(look_ahead));
+    if let Some(look_ahead) = LookAhead::of(network).filter(|_| threads > 1) {
+        let (nodes, window) = (network.nodes.len(), network.run.duration_ns.min(look_ahead.span));
         if let Some(of_node) =
             cut::cut_network(nodes, &network.links, window, threads.min(MAX_REGIONS))
         {
@@ -58,19 +60,22 @@ pub fn run_cut(
 ) -> Result<Vec<Table>, RunError> {
     let invalid = |why: &str| Err(RunError::Invalid(why.into()));
     crate::build::check_indices(network)?;
-    let Some(look_ahead) = look_ahead(network).filter(|_| of_node.len() == network.nodes.len())
+    let Some(LookAhead { span, news }) =
+        LookAhead::of(network).filter(|_| of_node.len() == network.nodes.len())
     else {
         return invalid("the regions are not of its nodes, or it cannot be cut");
     };
     let region = |node: u32| of_node[node as usize];
     let crossing = network.links.iter().filter(|link| region(link.from) != region(link.to));
     let window =
-        crossing.map(|link| link.delay_ns).min().unwrap_or(network.run.duration_ns).min(look_ahead);
+        crossing.map(|link| link.delay_ns).min().unwrap_or(network.run.duration_ns).min(span);
     if window == 0 {
         return invalid("a link between two regions has no delay");
     }
     let regions = 1 + usize::from(of_node.iter().copied().max().unwrap_or(0));
-    let cut = RegionCut { of_node, window };
+    let rsvp = network.signalling.as_ref().and_then(|signalling| signalling.rsvp.as_ref());
+    let counts_read_every = &rsvp.map(RsvpConfig::sample_intervals).unwrap_or_default()[..];
+    let cut = RegionCut { of_node, window, news, counts_read_every };
     if network.run.trace {
         return run_observed::<Trace>(network, seed, regions, cut, interrupted);
     }
@@ -98,28 +103,84 @@ fn run_observed<O: Observer>(
 struct RegionCut<'a> {
     of_node: &'a [u8],
     window: Span,
+    news: MessageNews,
+    /// At multiples of these times a protocol reads counts of packets, which regions then add up.
+    counts_read_every: &'a [Span],
 }
 
-/// How far a region may run before it hears where messages of signalling have arrived; none if the network
-/// cannot be cut.
-///
-/// Packets may touch only the state of one node. A connection that is kept is idle for its sender once its receiver
-/// has all data, in another place. A protocol must take time to handle each message.
-fn look_ahead(network: &Network) -> Option<Span> {
-    if network.flows.iter().any(|flow| flow.transfers.as_ref().is_some_and(|all| all.kept)) {
-        return None;
+impl RegionCut<'_> {
+    /// The end of the window that begins at a time.
+    fn end_of_window(&self, from: Time) -> Time {
+        let reads = self.counts_read_every.iter().map(|interval| (from / interval + 1) * interval);
+        reads.fold(from + self.window, Time::min)
     }
-    let Some(signalling) = &network.signalling else { return Some(Span::MAX) };
-    let is_of_messages =
-        |flow: u32| matches!(&*network.flows[flow as usize].agent, Agent::Control(_));
-    let mut probes = network.probes.iter().filter(|probe| probe.measure.is_of_flow());
-    if signalling.ldp.is_some()
-        || signalling.ospf.is_some()
-        || probes.any(|probe| is_of_messages(probe.target))
-    {
-        return None;
+
+    /// Whether a protocol reads counts at a time.
+    fn reads_counts_at(&self, at: Time) -> bool {
+        self.counts_read_every.iter().any(|interval| at % interval == 0)
     }
-    signalling.rsvp.as_ref().map_or(Some(Span::MAX), RsvpConfig::look_ahead)
+}
+
+/// How far a region may run before it hears of messages of protocols.
+#[derive(Clone, Copy)]
+struct LookAhead {
+    span: Span,
+    news: MessageNews,
+}
+
+impl LookAhead {
+    /// That of a network; none if it cannot be cut.
+    ///
+    /// Packets may touch only the state of one node. A connection that is kept is idle for its sender once its
+    /// receiver has all data, in another place.
+    fn of(network: &Network) -> Option<Self> {
+        if network.flows.iter().any(|flow| flow.transfers.as_ref().is_some_and(|all| all.kept)) {
+            return None;
+        }
+        let handling = network.signalling.as_ref().map_or(Span::MAX, handling_time);
+        let mut probes = network.probes.iter().filter(|probe| probe.measure.is_of_flow());
+        if probes.any(|probe| is_of_messages(&network.flows[probe.target as usize])) {
+            return None;
+        }
+        let flight = shortest_flight(network);
+        match flight > handling {
+            true => Some(Self { span: flight, news: MessageNews::OnDeparture }),
+            false => Some(Self { span: handling, news: MessageNews::OnArrival }),
+        }
+        .filter(|look_ahead| look_ahead.span > 0)
+    }
+}
+
+fn is_of_messages(flow: &Flow) -> bool {
+    matches!(*flow.agent, Agent::Control(_))
+}
+
+/// The shortest time in which something follows from a message that has arrived. Hellos and acknowledgements take
+/// none.
+fn handling_time(signalling: &Signalling) -> Span {
+    if signalling.ldp.is_some() || signalling.ospf.is_some() {
+        return 0;
+    }
+    signalling.rsvp.as_ref().map_or(Span::MAX, RsvpConfig::handling_time)
+}
+
+/// The shortest time from which it is certain that a message will arrive until it does: 0 if a wire may lose it or
+/// something at its end may hold it back.
+fn shortest_flight(network: &Network) -> Span {
+    let is_certain = |link: &Link| {
+        link.loss == 0.0
+            && link.scripted.is_empty()
+            && link.reorder.is_none()
+            && link.ingress.is_none()
+    };
+    let is_slow = network.nodes.iter().any(|node| node.processing.is_some());
+    let rsvp = network.signalling.as_ref().and_then(|signalling| signalling.rsvp.as_ref());
+    if is_slow && rsvp.is_some_and(RsvpConfig::has_tunnels) {
+        // Labelled messages are forwarded as other packets are.
+        return 0;
+    }
+    let flights = network.links.iter();
+    flights.map(|link| if is_certain(link) { link.delay_ns } else { 0 }).min().unwrap_or(0)
 }
 
 /// How a region ended: its state, or why it failed.
@@ -156,10 +217,11 @@ fn run_regions<O: Observer>(
                         Simulation::new_unarmed(network, seed, observer, fib.clone())?;
                     let (of_node, region) = (cut.of_node, region as u8);
                     let plane = &mut simulation.hosts.plane;
-                    plane.restrict_to_region(of_node, region, meeting.regions);
+                    let announces = cut.news == MessageNews::OnDeparture;
+                    plane.restrict_to_region(of_node, region, meeting.regions, announces);
                     let Simulation { sampler, hosts, control, .. } = &mut simulation;
                     if let Some(control) = control {
-                        control.restrict_to_region();
+                        control.restrict_to_region(cut.news);
                     }
                     sampler.keep_probes(hosts, |node| of_node[node as usize] == region);
                     simulation.arm(network);
@@ -219,7 +281,8 @@ fn serve<O: Observer>(
     let (mut delay_changes, mut connection_changes) = (Vec::new(), Vec::new());
     let mut ended_messages = Vec::new();
     while until < network.run.duration_ns {
-        until = (until + cut.window).min(network.run.duration_ns);
+        until = cut.end_of_window(until).min(network.run.duration_ns);
+        let reads_counts = cut.reads_counts_at(until);
         state = state.and_then(|mut simulation| {
             simulation.hosts.plane.clock.calendar.schedule(WINDOW_SOURCE, until);
             simulation.run(&|_| interrupted()).map(|()| simulation)
@@ -230,9 +293,14 @@ fn serve<O: Observer>(
                 let control = simulation.control.as_mut();
                 let ended =
                     control.map(|control| control.take_ended_messages()).unwrap_or_default();
+                let counts = match reads_counts {
+                    true => simulation.hosts.plane.tables.mpls.bytes_by_path(),
+                    false => Vec::new(),
+                };
                 for to in 0..meeting.regions {
                     let letter = simulation.hosts.plane.write_letter(to);
                     letter.ended_messages.extend_from_slice(&ended);
+                    letter.path_bytes.clone_from(&counts);
                     meeting.exchange(parity, region, to, letter);
                 }
             }
@@ -250,6 +318,9 @@ fn serve<O: Observer>(
                 delay_changes.append(&mut inbox.delay_changes);
                 connection_changes.append(&mut inbox.connections.changed);
                 ended_messages.append(&mut inbox.ended_messages);
+                if let Some(control) = simulation.control.as_mut().filter(|_| reads_counts) {
+                    control.enter_path_bytes(from, region, &inbox.path_bytes);
+                }
             }
             simulation.hosts.take_connection_changes(&mut connection_changes);
             simulation.take_ended_messages(&mut ended_messages);

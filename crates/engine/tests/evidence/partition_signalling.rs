@@ -1,16 +1,18 @@
-//! RSVP-TE on several threads: the results of one thread, wherever the network is cut.
+//! RSVP-TE, OSPF and LDP on several threads: the results of one thread, wherever the network is cut.
 
 use crate::support::*;
 use proptest::prelude::*;
 use trunkline_agent::tcp::Variant;
+use trunkline_control::ldp::LdpConfig;
+use trunkline_control::ospf::{LinkTe, OspfConfig, SpfDelay};
 use trunkline_control::rsvp::config::{
-    Action, Binding, ClassTypes, Hop, Order, Protection, Requests, Session,
+    Action, AutoBandwidth, Binding, ClassTypes, Hop, Order, Protection, Requests, Session,
 };
 use trunkline_control::rsvp::{RsvpConfig, EVENTS};
 use trunkline_engine::network::recovery::{Detection, Failure, Outage, Outages};
 use trunkline_engine::network::signalling::Signalling;
 use trunkline_engine::network::{Agent, Control, Measure, Path};
-use trunkline_engine::{run_cut, RunError};
+use trunkline_engine::{run_cut, RunError, TIMELINE_EVENT_NAMES};
 
 const NODES: usize = 6;
 const NAMES: [&str; NODES] = ["n0", "n1", "n2", "n3", "n4", "n5"];
@@ -27,6 +29,54 @@ struct Options {
     detours: bool,
     make_before_break: bool,
     flooding_ns: u64,
+    /// A wire may lose messages: they are made known when they have arrived.
+    lossy: bool,
+    /// The path from n0 has a bypass tunnel around the link that fails.
+    bypass: bool,
+    automatic: bool,
+    ospf: bool,
+    ldp: bool,
+    /// Ports have a class for each flow.
+    classes: bool,
+}
+
+/// RSVP-TE alone, plainly.
+const PLAIN: Options = Options {
+    processing_ns: MS,
+    reliable: false,
+    summary: false,
+    hello: false,
+    soft: false,
+    detours: false,
+    make_before_break: true,
+    flooding_ns: 0,
+    lossy: true,
+    bypass: false,
+    automatic: false,
+    ospf: false,
+    ldp: false,
+    classes: false,
+};
+
+/// Messages are acted on when they arrive, by one protocol or several.
+fn any_instant_options() -> impl Strategy<Value = Options> {
+    let of_rsvp = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let others = (any::<bool>(), any::<bool>(), any::<bool>());
+    (of_rsvp, others, prop_oneof![Just(0), 0..3 * MS]).prop_map(
+        |((reliable, hello, bypass, automatic), (ospf, ldp, classes), processing_ns)| Options {
+            processing_ns,
+            reliable,
+            hello,
+            detours: !bypass,
+            lossy: false,
+            bypass,
+            automatic,
+            ospf,
+            ldp,
+            classes,
+            ..PLAIN
+        },
+    )
 }
 
 fn any_options() -> impl Strategy<Value = Options> {
@@ -47,6 +97,7 @@ fn any_options() -> impl Strategy<Value = Options> {
                 detours,
                 make_before_break,
                 flooding_ns,
+                ..PLAIN
             }
         },
     )
@@ -61,9 +112,15 @@ fn signalled_ring(options: Options) -> Lab {
     }
     lab.duplex("n0", "n3", 10 * MBIT, 2 * MS);
     lab.feed(2, fifo(queue(6, false)));
-    lab.network.links[5].loss = 0.03;
+    if options.lossy {
+        lab.network.links[5].loss = 0.03;
+    }
     let messages = Agent::Control(Control { header_bytes: 20 });
-    lab.flow("messages", "n0", "n1", messages);
+    for (protocol, runs) in [("rsvp", true), ("ospf", options.ospf), ("ldp", options.ldp)] {
+        if runs {
+            lab.flow(protocol, "n0", "n1", messages.clone());
+        }
+    }
     let ends = [(0, 3), (1, 4), (3, 0), (5, 2), (2, 5)];
     let sessions = (0..).zip(ends).map(|(index, (head, tail))| {
         let mut route = Vec::new();
@@ -82,7 +139,7 @@ fn signalled_ring(options: Options) -> Lab {
         let flow = lab.flow(&format!("flow{index}"), NAMES[head], NAMES[tail], agent);
         lab.network.flows[flow].fec = index as u16 + 1;
         let protection = Protection {
-            one_to_one: true,
+            one_to_one: options.detours,
             node: false,
             bandwidth: false,
             computed: true,
@@ -104,12 +161,41 @@ fn signalled_ring(options: Options) -> Lab {
             classes: vec![Binding { fec: index as u16 + 1, dscps: vec![] }],
             pipe: false,
             diffserv: [None, None],
-            protection: (options.detours && index < 2).then_some(protection),
+            protection: (options.bypass || options.detours && index < 2).then_some(protection),
             around: vec![],
-            auto_bandwidth: None,
+            auto_bandwidth: (options.automatic && index != 1).then_some(AutoBandwidth {
+                sample_ns: [31 * MS, 40 * MS][index as usize % 2],
+                adjust_ns: 160 * MS,
+                threshold: 0.05,
+                minimum_bit_s: MBIT / 10,
+                maximum_bit_s: 6 * MBIT,
+            }),
         }
     });
-    let sessions: Vec<Session> = sessions.collect();
+    let mut sessions: Vec<Session> = sessions.collect();
+    if options.bypass {
+        let way = [("n1", "n0"), ("n0", "n3"), ("n3", "n2")];
+        let route: Vec<u32> = way.iter().map(|(from, to)| lab.between(from, to)).collect();
+        let (links, name) = (route.clone(), "bypass".to_string());
+        lab.network.paths.push(Path { name: name.clone(), links, account: true });
+        sessions.push(Session {
+            name,
+            path: 5,
+            bandwidth_bit_s: 0,
+            setup: 0,
+            hold: 0,
+            start_ns: Some(50 * MS),
+            dynamic: false,
+            computed: false,
+            hops: vec![Hop { label: None, entry: None }; route.len() + 1],
+            route,
+            classes: vec![],
+            protection: None,
+            around: vec![lab.between("n1", "n2")],
+            auto_bandwidth: None,
+            ..sessions[0].clone()
+        });
+    }
     let order = |at_ns, session, action| Order { at_ns, session, action };
     let rsvp = RsvpConfig {
         flow: 0,
@@ -123,7 +209,7 @@ fn signalled_ring(options: Options) -> Lab {
         hello_ns: options.hello.then_some(60 * MS),
         retry_ns: 150 * MS,
         attempts: 2,
-        flooding_ns: Some(options.flooding_ns),
+        flooding_ns: (!options.ospf).then_some(options.flooding_ns),
         flooding_threshold: 0.0,
         make_before_break: options.make_before_break,
         cleanup_ns: 40 * MS,
@@ -152,7 +238,47 @@ fn signalled_ring(options: Options) -> Lab {
         }],
     };
     let detection = Detection::Fixed { delay_ns: 5 * MS };
-    let (ldp, ospf) = (None, None);
+    let te = LinkTe { metric: 1, reservable_bit_s: 10 * MBIT, unreserved_bit_s: None, colours: 0 };
+    let ospf = options.ospf.then(|| OspfConfig {
+        flow: 1,
+        processing_ns: options.processing_ns,
+        resend_ns: 60 * MS,
+        lsa_interval_ns: 20 * MS,
+        lsa_arrival_ns: 10 * MS,
+        te: Some(vec![te; lab.network.links.len()]),
+        hello_ns: Some(30 * MS),
+        dead_ns: 120 * MS,
+        spf: SpfDelay::Backoff { initial_ns: 0, second_ns: 5 * MS, maximum_ns: 40 * MS },
+        compute_ns: 0,
+        fib_update_ns: vec![MS / 2; NODES],
+        local_delay_ns: 0,
+        multipath: true,
+        ldp_sync: options.ldp,
+    });
+    let ldp = options.ldp.then(|| LdpConfig {
+        flow: 1 + u32::from(options.ospf),
+        start_ns: 5 * MS,
+        hello_ns: 40 * MS,
+        hello_hold_ns: 130 * MS,
+        keepalive_ns: 200 * MS,
+        resend_ns: 50 * MS,
+        retry_ns: 60 * MS,
+        gtsm: false,
+        ordered: true,
+        first_fec: 100,
+    });
+    for (from, to) in [(2, 4), (4, 2)] {
+        let name = format!("labelled{from}");
+        let flow = lab.flow(&name, NAMES[from], NAMES[to], cbr(MBIT, 300));
+        lab.network.flows[flow].fec = 100 + to as u16;
+    }
+    if options.classes {
+        let flows = lab.network.flows.len();
+        for link in 0..lab.network.links.len() as u32 {
+            lab.feed(link, drr(&vec![600; flows], &queue(8, false)));
+            lab.class_per_flow(link);
+        }
+    }
     lab.network.signalling = Some(Signalling { detection, ldp, ospf, rsvp: Some(rsvp) });
     let links = vec![lab.between("n1", "n2"), lab.between("n2", "n1")];
     lab.network.recovery.failures.push(Failure {
@@ -187,16 +313,7 @@ fn assert_same_on_one_thread(lab: &Lab, seed: u64, regions: &[u8]) {
 /// What happens to the paths of this file's network, so that its other tests are of something.
 #[test]
 fn paths_are_set_up_refused_preempted_and_moved() {
-    let options = Options {
-        processing_ns: MS,
-        reliable: true,
-        summary: false,
-        hello: true,
-        soft: false,
-        detours: true,
-        make_before_break: true,
-        flooding_ns: 0,
-    };
+    let options = Options { reliable: true, hello: true, detours: true, ..PLAIN };
     let lab = signalled_ring(options);
     let run = lab.run(1);
     let of = |name: &str| {
@@ -215,16 +332,7 @@ fn paths_are_set_up_refused_preempted_and_moved() {
 /// the link from n3, and on one thread nobody saw it.
 #[test]
 fn classes_leave_an_entry_before_another_path_takes_it() {
-    let options = Options {
-        processing_ns: 2_096_548,
-        reliable: true,
-        summary: false,
-        hello: false,
-        soft: true,
-        detours: false,
-        make_before_break: true,
-        flooding_ns: 0,
-    };
+    let options = Options { processing_ns: 2_096_548, reliable: true, soft: true, ..PLAIN };
     assert_same_on_one_thread(&signalled_ring(options), 14, &[1, 0, 0, 0, 0, 0]);
 }
 
@@ -245,19 +353,60 @@ proptest! {
     }
 }
 
-/// A node that acts on a message when it arrives leaves no time to make it known.
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Hellos, acknowledgements and messages on their way around a failure take no time to handle: regions must
+    /// know of them before they arrive.
+    #[test]
+    fn any_cut_of_a_network_whose_protocols_act_at_once_gives_every_table_bit_by_bit(
+        options in any_instant_options(),
+        regions in proptest::collection::vec(0..3u8, NODES),
+        seed in 0..100u64,
+        trace in any::<bool>(),
+    ) {
+        let mut lab = signalled_ring(options);
+        lab.network.run.trace = trace;
+        assert_same_on_one_thread(&lab, seed, &regions);
+    }
+}
+
+/// What the protocols of the test above do, so that it is of something: OSPF and LDP answer the failure, heads
+/// change their bandwidth, and a path is repaired by its bypass tunnel.
 #[test]
-fn signalling_without_time_to_handle_a_message_takes_one_thread() {
+fn protocols_that_act_at_once_answer_a_failure() {
     let options = Options {
         processing_ns: 0,
-        reliable: false,
-        summary: false,
-        hello: false,
-        soft: false,
-        detours: false,
-        make_before_break: true,
-        flooding_ns: 0,
+        lossy: false,
+        bypass: true,
+        automatic: true,
+        ospf: true,
+        ldp: true,
+        ..PLAIN
     };
+    let lab = signalled_ring(options);
+    let run = lab.run(1);
+    let count = |table: &str, column: &str, number: Option<usize>| {
+        let number = number.expect("a kind of event") as i64;
+        run.table(table).int(column).iter().filter(|event| **event == number).count()
+    };
+    for (name, least) in [("moved", 3), ("repaired", 1)] {
+        let number = EVENTS.iter().position(|event| *event == name);
+        assert!(count("signalling", "event", number) >= least, "{name}");
+    }
+    for name in ["lsa-learnt", "rerouted", "ldp-session-up", "ldp-session-down", "ldp-labels"] {
+        let number = TIMELINE_EVENT_NAMES.iter().position(|moment| *moment == name);
+        assert!(count("timeline", "event", number) >= 2, "{name}");
+    }
+    for regions in [[0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [1, 1, 0, 0, 0, 0]] {
+        assert_same_on_one_thread(&lab, 1, &regions);
+    }
+}
+
+/// A node that acts on a message when it arrives leaves no time to make it known, where a wire may lose it.
+#[test]
+fn messages_that_may_be_lost_and_are_acted_on_at_once_take_one_thread() {
+    let options = Options { processing_ns: 0, ..PLAIN };
     let refused = run_cut(&signalled_ring(options).network, 1, &[0, 0, 0, 1, 1, 1], NEVER);
     assert!(matches!(refused, Err(RunError::Invalid(_))));
 }
