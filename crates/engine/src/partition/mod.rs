@@ -16,6 +16,7 @@
 mod cut;
 mod join;
 mod region;
+mod spin_barrier;
 mod threads;
 
 pub(crate) use region::Region;

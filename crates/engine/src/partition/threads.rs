@@ -3,6 +3,7 @@
 use super::cut;
 use super::join::join_regions;
 use super::region::RegionLetter;
+use super::spin_barrier::SpinBarrier;
 use crate::clock::WINDOW_SOURCE;
 use crate::control::MessageNews;
 use crate::network::signalling::Signalling;
@@ -14,7 +15,7 @@ use crate::tables::Table;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver};
-use std::sync::{Barrier, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use trunkline_control::rsvp::RsvpConfig;
 use trunkline_units::{Span, Time};
 
@@ -195,7 +196,7 @@ fn run_regions<O: Observer>(
     interrupted: StopCheck<'_>,
 ) -> Option<Vec<RegionOutcome<O>>> {
     let meeting = RegionBarrier {
-        barrier: Barrier::new(regions),
+        barrier: SpinBarrier::new(regions),
         failed: [AtomicBool::new(false), AtomicBool::new(false)],
         letters: (0..2 * regions * regions).map(|_| Mutex::default()).collect(),
         regions,
@@ -249,7 +250,7 @@ fn run_regions<O: Observer>(
 
 /// Where regions wait for each other and exchange packets.
 struct RegionBarrier {
-    barrier: Barrier,
+    barrier: SpinBarrier,
     /// By the window's parity: one barrier a window is enough, since no region can be two windows ahead
     /// of another.
     failed: [AtomicBool; 2],
