@@ -12,8 +12,8 @@
 use super::message::{DesiredProtection, Kind, PathRequest, RecordedHop, RsvpMessage, ALIAS_BIT};
 use crate::{address, SignalledLink};
 
-/// Most messages have no more.
-const USUAL_MAX_OCTETS: usize = 256;
+/// Octets that few messages exceed.
+const USUAL_OCTETS: usize = 256;
 
 /// Address in a SENDER_TEMPLATE: of the node, or another one of it.
 fn sender(sender_address: u32) -> [u8; 4] {
@@ -26,7 +26,7 @@ impl RsvpMessage {
     /// Its octets behind the IP header, as sent from `from` to `to` on a link.
     #[must_use]
     pub fn octets(&self, lines: &[SignalledLink], from: u32, refresh_ns: u64) -> Vec<u8> {
-        let mut out = MessageWriter(Vec::with_capacity(USUAL_MAX_OCTETS));
+        let mut out = MessageWriter(Vec::with_capacity(USUAL_OCTETS));
         out.0.extend_from_slice(&[0x10, self.kind as u8, 0, 0, 255, 0, 0, 0]);
         self.ids(&mut out);
         if let Some(request) = &self.request {

@@ -10,7 +10,7 @@
 //! Failures and recovery do not depend on packets: every region serves them for its own tables, and
 //! loses its own packets of a link.
 //! Protocols of routers are served by every region for all nodes (`control.rs`).
-//! Absent: transfers over connections that are kept, and protocols that act on a message at once where a wire may
+//! Absent: connections that users keep, and protocols that act on a message at once where a wire may
 //! lose it or something at its end may hold it back; those take one thread.
 
 mod cut;

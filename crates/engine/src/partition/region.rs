@@ -146,7 +146,7 @@ impl<O: Observer> DataPlane<O> {
                 self.clock.schedule_new_arrival(link, next.at);
             }
             let node = self.ports.links[link as usize].to;
-            // Else it goes on from there, or is lost.
+            // Else it is forwarded there, or lost.
             if self.next_link(node, &mut packet, false).is_none()
                 && packet.labels.is_empty()
                 && self.tables.fib.next(node, packet.dst) == LOCAL_DELIVERY

@@ -7,7 +7,7 @@ use super::spin_barrier::SpinBarrier;
 use crate::clock::WINDOW_SOURCE;
 use crate::control::MessageNews;
 use crate::network::signalling::Signalling;
-use crate::network::{Agent, Flow, Link, Network};
+use crate::network::{Agent, Flow, Link, Network, Opened};
 use crate::observer::{EventOrder, Observer, Trace, WaitHistograms};
 use crate::panic::catch_panic;
 use crate::simulation::{RunError, Simulation};
@@ -37,7 +37,7 @@ pub fn run_on_threads(
     interrupted: StopCheck<'_>,
 ) -> Result<Vec<Table>, RunError> {
     crate::build::check_indices(network)?;
-    if let Some(look_ahead) = LookAhead::of(network).filter(|_| threads > 1) {
+    if let Some(look_ahead) = LookAhead::find_for(network).filter(|_| threads > 1) {
         let (nodes, window) = (network.nodes.len(), network.run.duration_ns.min(look_ahead.span));
         if let Some(of_node) =
             cut::cut_network(nodes, &network.links, window, threads.min(MAX_REGIONS))
@@ -62,7 +62,7 @@ pub fn run_cut(
     let invalid = |why: &str| Err(RunError::Invalid(why.into()));
     crate::build::check_indices(network)?;
     let Some(LookAhead { span, news }) =
-        LookAhead::of(network).filter(|_| of_node.len() == network.nodes.len())
+        LookAhead::find_for(network).filter(|_| of_node.len() == network.nodes.len())
     else {
         return invalid("the regions are not of its nodes, or it cannot be cut");
     };
@@ -132,10 +132,11 @@ struct LookAhead {
 impl LookAhead {
     /// That of a network; none if it cannot be cut.
     ///
-    /// Packets may touch only the state of one node. A connection that is kept is idle for its sender once its
-    /// receiver has all data, in another place.
-    fn of(network: &Network) -> Option<Self> {
-        if network.flows.iter().any(|flow| flow.transfers.as_ref().is_some_and(|all| all.kept)) {
+    /// Packets may touch only the state of one node. Of connections that users keep a sender takes one that is
+    /// idle, which it is once its receiver has all data, in another place.
+    fn find_for(network: &Network) -> Option<Self> {
+        let mut transfers = network.flows.iter().filter_map(|flow| flow.transfers.as_deref());
+        if transfers.any(|all| all.kept && !matches!(all.opened, Opened::Arrivals(_))) {
             return None;
         }
         let handling = network.signalling.as_ref().map_or(Span::MAX, handling_time);

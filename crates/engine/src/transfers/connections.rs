@@ -143,9 +143,9 @@ impl ConnectionTimers {
     }
 }
 
-/// A connection whose receiver is in another region has opened.
+/// A transfer over a connection whose receiver is in another region.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ConnectionOpening {
+pub(crate) struct ConnectionTransfer {
     pub workload: u32,
     pub number: u32,
     pub transfer: StartedTransfer,
@@ -165,7 +165,10 @@ pub(crate) struct ConnectionChange {
 /// News of connections from one region to another.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionNews {
-    pub opened: Vec<ConnectionOpening>,
+    /// Those that open their connections.
+    pub opened: Vec<ConnectionTransfer>,
+    /// Those over connections that are kept.
+    pub written: Vec<ConnectionTransfer>,
     pub changed: Vec<ConnectionChange>,
     /// Workload and number of those that their receivers may forget.
     pub closed: Vec<(u32, u32)>,

@@ -22,7 +22,7 @@ use crate::network::{Agent, Network};
 use crate::observer::Observer;
 use crate::route::Fib;
 use crate::tables::Table;
-use connections::{Connection, ConnectionOpening};
+use connections::{Connection, ConnectionTransfer};
 use trunkline_agent::tcp::{Counters, Receiver, Sender};
 use trunkline_agent::workload::{Request, Viewing};
 use trunkline_packet::{flag, Packet};
@@ -297,7 +297,7 @@ impl<O: Observer> Hosts<O> {
         let agent = self.workloads.first_agent + slot as u32;
         let plan = self.workloads.connections[slot].plan;
         if let Some(letter) = self.plane.region.letter_to(plan.dst) {
-            letter.connections.opened.push(ConnectionOpening { workload, number, transfer });
+            letter.connections.opened.push(ConnectionTransfer { workload, number, transfer });
         }
         if plan.connects() {
             self.connect(flow, &plan, agent);
@@ -325,19 +325,31 @@ impl<O: Observer> Hosts<O> {
             requested_bytes,
         };
         let flow = workload_state.flow;
-        if idle.is_some() {
-            self.workloads.connections[slot as usize].carry(transfer);
-        } else {
-            kept.waiting.push_back(transfer);
-        }
         let plan = self.workloads.connections[slot as usize].plan;
         let agent = self.workloads.first_agent + slot;
-        self.receivers[agent as usize].expect_write(bytes);
+        if let Some(letter) = self.plane.region.letter_to(plan.dst) {
+            let number = plan.connection;
+            letter.connections.written.push(ConnectionTransfer { workload, number, transfer });
+        } else {
+            self.expect_transfer(slot as usize, transfer, idle.is_some());
+        }
         let random = &mut self.streams[plan.stream as usize];
         self.senders[agent as usize].write(bytes, self.plane.clock.now, random);
         self.send_allowed_segments(flow, &plan, agent);
         self.keep_timers(slot as usize);
         true
+    }
+
+    /// The receiving end of a connection that is kept, and perhaps idle, will get a transfer behind those before.
+    fn expect_transfer(&mut self, slot: usize, transfer: StartedTransfer, is_idle: bool) {
+        let connection = &mut self.workloads.connections[slot];
+        if is_idle {
+            connection.carry(transfer);
+        } else if let Some(kept) = &mut self.workloads.all[connection.workload as usize].kept {
+            kept.waiting.push_back(transfer);
+        }
+        let agent = self.workloads.first_agent as usize + slot;
+        self.receivers[agent].expect_write(transfer.bytes);
     }
 
     /// Adds the next connection of a workload, with a new sender and receiver; returns its slot.
@@ -617,9 +629,15 @@ impl<O: Observer> Hosts<O> {
 
     /// Takes what another region writes of connections, except for changes, which are taken together.
     pub(crate) fn take_connection_news(&mut self, news: &mut ConnectionNews) {
-        for ConnectionOpening { workload, number, transfer } in news.opened.drain(..) {
+        for ConnectionTransfer { workload, number, transfer } in news.opened.drain(..) {
             debug_assert_eq!(self.workloads.all[workload as usize].slots.next_number(), number);
             self.add_connection(workload, transfer);
+        }
+        for ConnectionTransfer { workload, number, transfer } in news.written.drain(..) {
+            let Some(slot) = self.workloads.find_slot(workload, number) else { continue };
+            let kept = self.workloads.all[workload as usize].kept.as_mut();
+            let idle = kept.and_then(|kept| kept.idle.get_mut(&transfer.user)?.pop());
+            self.expect_transfer(slot, transfer, idle.is_some());
         }
         for (workload, number) in news.closed.drain(..) {
             if let Some(slot) = self.workloads.find_slot(workload, number) {

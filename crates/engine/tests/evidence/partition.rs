@@ -24,15 +24,16 @@ fn transfers(opened: Opened) -> Option<Box<Transfers>> {
     Some(Box::new(Transfers { opened, bins_bytes: vec![3_000, 40_000], record: true, kept: false }))
 }
 
-/// Every TCP flow carries transfers that arrive by themselves; users of pages and viewers of films are
-/// served between two nodes more.
-fn carry_transfers(lab: &mut Lab, (server, client): (usize, usize), connect: bool) {
+/// Every TCP flow carries transfers that arrive by themselves, over one connection that is kept or over many; users
+/// of pages and viewers of films are served between two nodes more.
+fn carry_transfers(lab: &mut Lab, (server, client): (usize, usize), connect: bool, kept: bool) {
     let sizes = |mean_bytes| TransferSizes::Exponential { mean_bytes };
     for flow in &mut lab.network.flows {
         if let Agent::Tcp(_) = &*flow.agent {
             let gaps = TransferGaps::Poisson { mean_ns: 20e6 };
             let arrivals = OpenConfig { gaps, sizes: sizes(8_000.0) };
             flow.transfers = transfers(Opened::Arrivals(arrivals));
+            flow.transfers.as_mut().expect("they are there").kept = kept;
         }
     }
     let first = lab.network.flows.len() as u32;
@@ -84,9 +85,10 @@ proptest! {
         regions in proptest::collection::vec(0..3u8, NODES),
         ends in (0..NODES, 1..NODES).prop_map(|(from, step)| (from, (from + step) % NODES)),
         connect in any::<bool>(),
+        kept in any::<bool>(),
         trace in any::<bool>(),
     ) {
-        carry_transfers(&mut lab, ends, connect);
+        carry_transfers(&mut lab, ends, connect, kept);
         lab.network.run.trace = trace;
         for flow in 0..lab.network.flows.len() {
             lab.probe(Measure::Transfers, flow, 7 * MS);
@@ -144,7 +146,7 @@ fn transfers_of_many_connections_are_those_of_one_thread() {
             let agent = Agent::Tcp(TcpConfig { connect, ..tcp(Variant::Sack) });
             lab.flow(&format!("{from}{to}"), from, to, agent);
         }
-        carry_transfers(&mut lab, (4, 1), connect);
+        carry_transfers(&mut lab, (4, 1), connect, false);
         let flows = lab.network.flows.len();
         let flow_queues = Flows {
             queues: Some(64),
@@ -241,6 +243,16 @@ fn a_trace_is_the_same_on_any_number_of_threads() {
     let [one, two] = [1, 2]
         .map(|threads| run_on_threads(&lab.network, 7, threads, NEVER).expect("the run ends"));
     assert!(bits(one).bits(&[]) == bits(two).bits(&[]));
+}
+
+/// A user who keeps connections takes one that is idle, as its far end knows.
+#[test]
+fn connections_that_users_keep_take_one_thread() {
+    let mut lab = Lab::chain(&["a", "b"], GBIT, MS);
+    carry_transfers(&mut lab, (0, 1), false, false);
+    assert!(run_cut(&lab.network, 7, &[0, 1], NEVER).is_ok());
+    lab.network.flows[0].transfers.as_mut().expect("a user's pages").kept = true;
+    assert!(matches!(run_cut(&lab.network, 7, &[0, 1], NEVER), Err(RunError::Invalid(_))));
 }
 
 #[test]
