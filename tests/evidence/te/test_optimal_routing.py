@@ -10,7 +10,7 @@ import sndlib
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
-from trunkline.te import column_generation, fortz_thorup
+from trunkline.te import column_generation, fortz_thorup, igp_weights
 from trunkline.te.arc_formulation import decompose_flow, minimise_congestion
 from trunkline.te.frank_wolfe import _find_step_length
 from trunkline.te.igp_weights import _choose_start_weights, search_weights
@@ -462,3 +462,21 @@ def test_a_demand_stays_where_another_way_is_as_busy() -> None:
         found = route_unsplittable(graph, [demand] * 2, [start] * 2)
         assert (len(set(found.paths)), found.moves) == (2, 1)
         assert (found.mlu, found.greedy_mlu) == (rate / 10, rate / 5)
+
+
+def test_fortz_thorup_2000_weights_change_by_1_2_4_and_8_up_and_down(monkeypatch) -> None:
+    """The busiest arc's first, within 1 to 20; here no change helps."""
+    tried: list[tuple[int, int]] = []
+
+    def note(self, arc: int, weight: int) -> bool:
+        tried.append((arc, weight))
+        return False
+
+    monkeypatch.setattr(igp_weights._SearchState, "try_weight", note)
+    graph = build_topology("AB", [Arc("A", "B", 10, "x", igp=10), Arc("B", "A", 10, "x", igp=19)])
+    found = search_weights(graph, np.array([[0.0, 1.0], [2.0, 0.0]]))
+    assert found.weights.tolist() == [10, 19]
+    assert [weight for arc, weight in tried if arc == 0] == [11, 9, 12, 8, 14, 6, 18, 2]
+    assert [weight for arc, weight in tried if arc == 1] == [20, 18, 17, 15, 11]
+    assert tried[0][0] == 1
+    assert found.evaluations == 13

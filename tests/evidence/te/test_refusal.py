@@ -191,3 +191,23 @@ def test_the_cut_of_a_refusal_meets_every_path_that_the_constraint_took(seed: in
                 assert set(path) & set(found.cut)
         seen.add(found.reason)
     assert seen == {"colour", "bandwidth"}
+
+
+@pytest.mark.parametrize(
+    ("hops", "delay", "expected"),
+    [
+        (1, 9, ("hops", 2)),
+        (9, 3, ("delay", 4)),
+        # The fewest hops and the least delay are allowed, but of different paths.
+        (2, 4, ("bounds", None)),
+        (2, 9, ("bounds", None)),
+    ],
+)
+def test_bounds_that_are_just_met_one_by_one_are_refused_together(hops, delay, expected) -> None:
+    """Over B: 2 links and 10 ns; over C and D: 3 links and 4 ns."""
+    arcs = [("A", "B", 5), ("B", "E", 5), ("A", "C", 1), ("C", "D", 1), ("D", "E", 2)]
+    topology = build_topology("ABCDE", [Arc(a, b, 1, delay=length) for a, b, length in arcs])
+    asked = PathConstraints(max_hops=hops, max_delay=delay)
+    found = find_constrained_path(topology, 0, 4, asked, topology.reservable)
+    assert isinstance(found, Refusal)
+    assert (found.reason, found.best) == expected

@@ -81,7 +81,12 @@ def search_all_pairs(graph: Topology, ends, rates, failures, protection: str) ->
 
 @pytest.mark.parametrize("protection", PROTECTIONS)
 @pytest.mark.parametrize("seed", range(6))
-def test_the_worst_state_is_the_least_of_all_choices_of_pairs(seed: int, protection) -> None:
+@pytest.mark.parametrize("most_rows", [1, 300])
+def test_the_worst_state_is_the_least_of_all_choices_of_pairs(
+    seed: int, protection, most_rows: int, monkeypatch
+) -> None:
+    """Also where rows of states come one by one, so that both programs need many rounds."""
+    monkeypatch.setattr(robust_program, "MAX_ROWS_PER_ROUND", most_rows)
     graph, ends, rates, failures = random_case(seed)
     if protection == "none":
         failures = failures[:1]
@@ -567,3 +572,26 @@ def test_an_integer_program_chooses_as_long_as_columns_are_few(
     assert found.split_mlu == pytest.approx(8 / 22)
     if is_solved:
         assert found.mlu == found.single_path_bound == pytest.approx(3 / 7)
+
+
+@pytest.mark.parametrize(("most", "are_all"), [(8, True), (7, False), (5, False), (1, False)])
+def test_all_paths_and_bypasses_are_listed_as_long_as_they_are_few(
+    most: int, are_all: bool, monkeypatch
+) -> None:
+    """A square with a diagonal: two demands with 3 and 3 ways, a bypass between ends with 2."""
+    links = ["AB", "BC", "CD", "DA", "AC"]
+    graph = build_topology("ABCD", add_reverse_arcs(Arc(*ends, 10) for ends in links))
+    ends = [(0, 2), (0, 1)]
+    failures = np.zeros((2, len(graph.arcs)), dtype=bool)
+    # Of one direction alone: its ends have three ways, with itself.
+    failures[1, graph.find_path_through("C", "A")[0]] = True
+    program = BypassProgram(graph, ends, np.ones((1, 2)), failures, "facility-bypass")
+    ways = sum(len(list_paths(graph, *pair)) for pair in (*ends, (2, 0)))
+    for demand in range(2):
+        program._add_column(demand, program._find_first_pair(demand))
+    monkeypatch.setattr(robust_bypasses, "MAX_LISTED_PATHS", ways - 8 + most)
+    assert program._list_all_paths() == are_all
+    if are_all:
+        assert [len(each) for each in program.columns_of] == [
+            len(list_paths(graph, *pair)) for pair in ends
+        ]
