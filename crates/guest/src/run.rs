@@ -111,8 +111,7 @@ pub fn run(
     }
     let mut snapshots = Vec::new();
     for &at in &orders.snapshots {
-        let during = at < orders.duration_ns;
-        snapshots.push(during.then(|| Snapshot::open(&orders, &spaces)).transpose()?);
+        snapshots.push(Snapshot::open(&orders, &spaces, at < orders.duration_ns)?);
     }
     let mut run = GuestRun {
         zero: 0,
@@ -169,7 +168,7 @@ struct GuestRun {
     series: Vec<CounterSeries>,
     counts: Vec<CounterSeries>,
     changes: Vec<PreparedChange>,
-    snapshots: Vec<Option<Snapshot>>,
+    snapshots: Vec<Snapshot>,
     watches: Vec<RouteMonitor>,
 }
 
@@ -379,13 +378,9 @@ impl GuestRun {
     /// Reads a node; the last one ends the snapshot.
     fn snapshot(&mut self, number: usize, node: usize) -> Result<(), String> {
         let Self { orders, spaces, snapshots, .. } = self;
-        let snapshot = match &mut snapshots[number] {
-            Some(ready) => ready,
-            slot => slot.insert(Snapshot::open(orders, spaces)?),
-        };
-        snapshot.read(node, orders, spaces)?;
+        snapshots[number].read(node, orders, spaces)?;
         if node + 1 == orders.nodes.len() {
-            snapshot.print_statistics()?;
+            snapshots[number].print_statistics(orders, spaces)?;
         }
         Ok(())
     }
@@ -415,9 +410,7 @@ impl GuestRun {
             series.finish(archive);
         }
         for (number, snapshot) in self.snapshots.into_iter().enumerate() {
-            if let Some(snapshot) = snapshot {
-                snapshot.finish(number, &self.orders, archive)?;
-            }
+            snapshot.finish(number, &self.orders, archive)?;
         }
         for watch in self.watches {
             watch.finish(self.zero, &self.orders, &self.spaces, archive)?;

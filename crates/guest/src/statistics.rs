@@ -60,35 +60,40 @@ impl CounterSeries {
     }
 }
 
-/// The programs that print the statistics of everything, a `tc` for each node. Those of a time during
-/// the run are started before it.
+/// The statistics of everything at one time: counters, which this process reads, and what a `tc` for each
+/// node prints.
 #[derive(Debug)]
 pub struct Snapshot {
-    nodes: Vec<ReadyProgram>,
+    nodes: Vec<NodeStatistics>,
 }
 
 #[derive(Debug)]
-struct ReadyProgram {
+struct NodeStatistics {
     socket: Netlink,
     devices: Vec<(i32, String)>,
-    shows: CommandBatch,
+    shows: Option<CommandBatch>,
     classes: Vec<String>,
     protocols: String,
 }
 
 impl Snapshot {
-    /// Starts them.
+    /// Opens what is needed to read the counters at their time; each `tc` too, `with_programs`: to start
+    /// them takes an emulated machine as long as some packets.
     ///
     /// # Errors
     /// Those of the kernel.
-    pub fn open(orders: &GuestOrders, spaces: &NodeNamespaces) -> Result<Self, String> {
+    pub fn open(
+        orders: &GuestOrders,
+        spaces: &NodeNamespaces,
+        with_programs: bool,
+    ) -> Result<Self, String> {
         let mut nodes = Vec::with_capacity(orders.nodes.len());
         for (index, node) in orders.nodes.iter().enumerate() {
             let open = || -> Result<_, String> {
                 let mut socket = Netlink::open().map_err(|why| why.to_string())?;
                 let devices = socket.devices().map_err(|why| why.to_string())?;
-                let shows = CommandBatch::start("tc", &["-s", "-j"])?.put_last()?;
-                Ok(ReadyProgram {
+                let shows = with_programs.then(start_last).transpose()?;
+                Ok(NodeStatistics {
                     socket,
                     devices,
                     shows,
@@ -111,7 +116,7 @@ impl Snapshot {
         orders: &GuestOrders,
         spaces: &NodeNamespaces,
     ) -> Result<(), String> {
-        let ReadyProgram { socket, devices, classes, protocols, .. } = &mut self.nodes[node];
+        let NodeStatistics { socket, devices, classes, protocols, .. } = &mut self.nodes[node];
         for (number, device) in devices.iter() {
             let counters = socket.counters(*number).map_err(|why| why.to_string())?;
             let list: Vec<String> = counters
@@ -145,15 +150,28 @@ impl Snapshot {
     /// holds the lock that reading takes, so it is last.
     ///
     /// # Errors
-    /// A `tc` has ended.
-    pub fn print_statistics(&mut self) -> Result<(), String> {
-        for node in &mut self.nodes {
+    /// A `tc` does not start, or has ended.
+    pub fn print_statistics(
+        &mut self,
+        orders: &GuestOrders,
+        spaces: &NodeNamespaces,
+    ) -> Result<(), String> {
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            let shows = match &mut node.shows {
+                Some(ready) => ready,
+                missing => missing.insert(run_in_namespace(
+                    spaces,
+                    index,
+                    &orders.nodes[index].name,
+                    start_last,
+                )?),
+            };
             let filters = |(_, device): &(i32, String)| {
                 ["ingress", "egress"].map(|side| format!("filter show dev {device} {side}"))
             };
             let mut lines = vec!["qdisc show".to_owned()];
             lines.extend(node.devices.iter().flat_map(filters));
-            node.shows.send_lines(lines)?;
+            shows.send_lines(lines)?;
         }
         Ok(())
     }
@@ -171,12 +189,18 @@ impl Snapshot {
     ) -> Result<(), String> {
         for (node, node_orders) in self.nodes.into_iter().zip(&orders.nodes) {
             let place = format!("snapshot-{number}/{}", node_orders.name);
-            archive.put(format!("{place}/tc"), node.shows.finish()?);
+            let shown = node.shows.map(CommandBatch::finish).transpose()?;
+            archive.put(format!("{place}/tc"), shown.unwrap_or_default());
             archive.put(format!("{place}/classes"), format!("{{{}}}", node.classes.join(",")));
             archive.put(format!("{place}/counters"), node.protocols);
         }
         Ok(())
     }
+}
+
+/// Starts a `tc` that works only while nothing else has work.
+fn start_last() -> Result<CommandBatch, String> {
+    CommandBatch::start("tc", &["-s", "-j"])?.put_last()
 }
 
 fn run_in_namespace<T>(

@@ -11,7 +11,7 @@ from trunkline.linux.judge.seed_pair import (
     find_crossed_links,
     list_crossed_links,
 )
-from trunkline.linux.judge.tolerance import EMULATED_CHANGE_NS, MAX_OWN_SHARE
+from trunkline.linux.judge.tolerance import MAX_OWN_SHARE
 from trunkline.network.types import Flow, NetworkData
 
 TTL_MEASURES = (
@@ -87,9 +87,10 @@ def list_known_differences(
     has_tcp = any(flow["agent"]["protocol"] == "tcp" for flow in network["flows"])
     if machine == "emulated" and network.get("recovery") and has_tcp:
         yield KnownDifference(
-            "the emulated processor: a failure or a switch takes it up to "
-            f"{EMULATED_CHANGE_NS / 1e6:g} ms, in which some segments more get through; other "
-            "segments are then lost and sent again, and windows open otherwise",
+            "the emulated processor: it takes time for each packet and for a failure, so that "
+            "round trips are some tenths of a millisecond other; a retransmission timeout may then "
+            "be a tick of 4 ms shorter or longer, each that follows by twice as much, and other "
+            "segments are on a link that fails",
             lambda row: (
                 abs(row.difference) <= MAX_OWN_SHARE * max(row.scale, abs(row.simulator))
                 and row.measure != "packets sent"

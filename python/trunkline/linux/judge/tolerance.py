@@ -11,8 +11,8 @@ before.
 
 An emulated machine takes its time for what it does: the sender some 10 us a packet, of those that
 are due at one instant one after the other (`SENDER_NS` a flow), each router as long (`ROUTER_NS`).
-Programs that run while packets pass (they count what has come by the end of the warm-up, and change
-routes when something fails) keep it from packets for `EMULATED_CHANGE_NS`: packets that are on
+What it does while packets pass (it counts what has come by the end of the warm-up, and changes
+routes when something fails) makes its senders late for `EMULATED_CHANGE_NS`: packets that are on
 their way in that time are left out. Where it cannot be compared packet by packet, delays may be
 apart by `EMULATED_HOP_NS` a hop too and counts by `EMULATED_PACKETS`. A laboratory's ports have
 buckets of 0.1 ms, for which the same margins hold where packets of several classes meet.
@@ -38,7 +38,7 @@ ROUTER_NS: Final = 15_000
 EMULATED_HOP_NS: Final = 200_000
 EMULATED_PACKETS: Final = 10
 EMULATED_CHANGE_NS: Final = 10_000_000
-"""Time for which a program that changes routes or counts keeps an emulated machine busy."""
+"""Time for which an emulated machine may be late after it counts or changes routes."""
 MAX_OWN_SHARE: Final = 0.05
 """Part of the packets of a flow, class or link by which one of its counts may be apart."""
 MAX_STRAY_PACKETS: Final = 10
