@@ -11,7 +11,7 @@ use crate::calendar::Calendar;
 use crate::clock::Clock;
 use crate::clock::{Sources, CENSUS_SOURCE, END_SOURCE, WARM_UP_SOURCE};
 use crate::control::ControlPlane;
-use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
+use crate::counters::{CongestionMarks, Deliveries, Drops, Totals};
 use crate::data_plane::{DataPlane, ForwardingTables, NodeStages};
 use crate::event_free_hops::EventFreeHops;
 use crate::handshakes::Handshakes;
@@ -80,7 +80,9 @@ impl<O: Observer> Simulation<O> {
         let clock = new_clock(network, [recovery.sources(), of_control, stages.sources()]);
         let mut agents = AgentArrays::default();
         let flows = agents.add_all(network, seed, &clock.sources);
-        let workloads = Workloads::new(network, &flows, &fib, seed, agents.senders.len() as u32);
+        let starts = &agents.starts;
+        let workloads =
+            Workloads::new(network, &flows, starts, &fib, seed, agents.senders.len() as u32);
         let plane = DataPlane {
             ports: build_ports(network, seed, clock.untimed_before > 0 && !O::ACTIVE)?,
             clock,
@@ -100,6 +102,7 @@ impl<O: Observer> Simulation<O> {
         };
         let hosts = Hosts {
             flows,
+            starts: agents.starts,
             senders: agents.senders,
             receivers: agents.receivers,
             handshakes: Handshakes { open: Vec::new(), fresh: new_handshakes(network) },
@@ -120,7 +123,7 @@ impl<O: Observer> Simulation<O> {
             recovery,
             control,
             sampler: ProbeSampler::new(&network.probes),
-            lookahead: PrefetchPipeline::new(network.links.len(), network.flows.len()),
+            lookahead: PrefetchPipeline::new(network.links.len(), &hosts.flows),
             census: Vec::new(),
             hosts,
         })
@@ -143,7 +146,7 @@ impl<O: Observer> Hosts<O> {
     /// Schedules the start of each flow whose source is here.
     fn arm(&mut self) {
         let plane = &mut self.plane;
-        for plan in &self.flows {
+        for (plan, &start) in self.flows.iter().zip(&self.starts) {
             let end = match plan.agents {
                 FlowAgents::Transfers(index) => self.workloads.wakes_end(index),
                 _ => SENDER_END,
@@ -153,7 +156,7 @@ impl<O: Observer> Hosts<O> {
                 continue;
             }
             let first = match plan.agents {
-                FlowAgents::Tcp(_) | FlowAgents::Adaptive(_) => plan.start,
+                FlowAgents::Tcp(_) | FlowAgents::Adaptive(_) => start,
                 FlowAgents::Udp(agent) => self.datagrams[agent as usize].next_at(),
                 FlowAgents::Transfers(index) => self.workloads.next_at(index),
                 FlowAgents::Control(_) => NEVER,
@@ -245,6 +248,7 @@ struct AgentArrays {
     receivers: Vec<tcp::Receiver>,
     datagrams: Vec<udp::Source>,
     adaptive_flows: Vec<AdaptiveFlow>,
+    starts: Vec<Time>,
     streams: Vec<RandomStream>,
     workloads: u32,
     protocols: u32,
@@ -318,6 +322,7 @@ impl AgentArrays {
             Agent::Tcp(config) => Some(config),
             Agent::Udp(_) | Agent::Control(_) => None,
         };
+        self.starts.push(start);
         self.streams.push(RandomStream::new(seed, &element, "agent"));
         let column = |node| ends.partition_point(|&end| end < node) as u32;
         FlowPlan {
@@ -333,9 +338,7 @@ impl AgentArrays {
             ecn: ecn_of(&flow.agent),
             all_capable: tcp.is_some_and(|config| config.congestion.needs_exact_echo()),
             header_bytes: header_bytes_of(&flow.agent) as u16,
-            start,
             stop: flow.stop_ns.unwrap_or(NEVER),
-            stream: self.streams.len() as u32 - 1,
             connection: 0,
             mark: if tcp.is_some_and(|config| config.connect) { flag::SETUP } else { 0 },
             late_from: match agents {
@@ -372,7 +375,7 @@ fn header_bytes_of(agent: &Agent) -> u32 {
 fn new_measurements(network: &Network) -> Measurements {
     Measurements {
         totals: vec![Totals::default(); network.flows.len()],
-        delays: vec![DelayStatistics::default(); network.flows.len()],
+        deliveries: vec![Deliveries::default(); network.flows.len()],
         pool: Pool::default(),
         drops: Drops::default(),
         marks: CongestionMarks::default(),

@@ -236,11 +236,11 @@ impl ClassQueue {
         if size > most_bytes {
             return None;
         }
-        queue.forget_to(queue.head().wrapping_add(1));
+        let now_empty = queue.drop_front();
         *bytes -= size;
         self.counters.wait(now - waiting.joined_at);
         self.counters.started += 1;
-        Some((waiting, queue.is_empty()))
+        Some((waiting, now_empty))
     }
 
     /// Stores a packet that was let in.

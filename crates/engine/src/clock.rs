@@ -80,10 +80,11 @@ impl Clock {
         }
     }
 
-    /// Schedules a timer unless an earlier event of it is due.
+    /// Schedules a timer, if it is set, unless an earlier event of it is due.
     #[inline(always)]
     pub fn bring_forward(&mut self, source: Source, at: Time) {
-        if at < self.calendar.due(source) {
+        // Of one that is not set the calendar is not read.
+        if at != NEVER && at < self.calendar.due(source) {
             self.calendar.schedule(source, at);
         }
     }

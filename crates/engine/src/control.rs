@@ -428,7 +428,8 @@ impl<O: Observer> Simulation<O> {
             return;
         };
         let (now, measured) = (self.hosts.plane.clock.now, &mut self.hosts.plane.measured);
-        measured.delays[packet.flow as usize].measure(packet, now, &mut measured.pool);
+        let delays = &mut measured.deliveries[packet.flow as usize].delays;
+        delays.measure(packet, now, &mut measured.pool);
         self.deliver_message(packet, Some(protocol), now);
     }
 

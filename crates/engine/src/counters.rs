@@ -3,29 +3,26 @@
 use crate::histogram::{Histogram, Pool};
 use std::collections::BTreeMap;
 use trunkline_packet::{Cause, Packet};
-use trunkline_units::Time;
+use trunkline_units::{Span, Time, NEVER};
 
-/// Packets and bytes (IP) that only grow; a warm-up cut is a difference of two copies.
+/// Packets and bytes (IP) of a flow that only grow; a warm-up cut is a difference of two copies.
+///
+/// Those that its packets change are first, in one cache line; [`DeliveredTotals`] are stored with the delays.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(32))]
 pub struct Totals {
     /// Packets the source sent (retransmissions included).
     pub sent_packets: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Packets that reached the sink.
-    pub delivered_packets: u64,
-    /// Their bytes.
-    pub delivered_bytes: u64,
-    /// Application bytes of a UDP flow that reached the sink.
-    pub datagram_bytes: u64,
-    /// Packets of a call that reached the sink too late to be played.
-    pub late_packets: u64,
-    /// Packets lost in the network.
-    pub dropped_packets: u64,
     /// Acknowledgements sent.
     pub acks_sent: u64,
     /// Acknowledgements that arrived.
     pub acks_delivered: u64,
+    /// Packets of a call that reached the sink too late to be played.
+    pub late_packets: u64,
+    /// Packets lost in the network.
+    pub dropped_packets: u64,
     /// Acknowledgements lost in the network.
     pub acks_dropped: u64,
     /// Second copies of packets that 1+1 protection made.
@@ -34,9 +31,37 @@ pub struct Totals {
     pub acks_copied: u64,
 }
 
+/// The packets of a flow that reached the sink, as [`Totals`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DeliveredTotals {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes (IP).
+    pub bytes: u64,
+    /// Application bytes of a UDP flow.
+    pub datagram_bytes: u64,
+}
+
+/// Counts of a flow that a delivery changes: three cache lines.
+#[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
+pub struct Deliveries {
+    /// Packets since the run began.
+    pub totals: DeliveredTotals,
+    /// Delays since the warm-up.
+    pub delays: DelayStatistics,
+}
+
 /// One-way delay of the packets delivered since the warm-up.
+///
+/// In the order of the cache lines of [`Deliveries`].
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct DelayStatistics {
+    /// Packets that arrived after one sent later (RFC 4737 type-P-reordered).
+    pub reordered: u64,
+    /// Distribution.
+    pub histogram: Histogram,
     /// Packets measured.
     pub count: u64,
     /// Sum [ns].
@@ -47,14 +72,11 @@ pub struct DelayStatistics {
     pub max: u64,
     /// Interarrival jitter of RFC 3550 section 6.4.1 [ns].
     pub jitter: f64,
-    last_delay_ns: Option<u64>,
-    /// Packets that arrived after one sent later (RFC 4737 type-P-reordered).
-    pub reordered: u64,
+    /// [`NEVER`]: none.
+    last_delay_ns: Span,
     pub(crate) next_seq: u32,
     /// Of the packets measured, those with none before them to compare with.
     alone: u32,
-    /// Distribution.
-    pub histogram: Histogram,
 }
 
 impl Default for DelayStatistics {
@@ -65,7 +87,7 @@ impl Default for DelayStatistics {
             min: u64::MAX,
             max: 0,
             jitter: 0.0,
-            last_delay_ns: None,
+            last_delay_ns: NEVER,
             reordered: 0,
             next_seq: 0,
             alone: 0,
@@ -80,7 +102,7 @@ impl DelayStatistics {
     pub fn measure(&mut self, packet: &Packet, now: Time, pool: &mut Pool) {
         let delay = now - packet.sent_at;
         self.record(delay, self.delay_variation(delay), pool);
-        self.last_delay_ns = Some(delay);
+        self.last_delay_ns = delay;
         if packet.seq >= self.next_seq {
             self.next_seq = packet.seq + 1;
         } else if self.is_late(packet) {
@@ -99,7 +121,7 @@ impl DelayStatistics {
     #[inline(always)]
     #[must_use]
     pub fn delay_variation(&self, delay: u64) -> Option<u64> {
-        self.last_delay_ns.map(|last| delay.abs_diff(last))
+        (self.last_delay_ns != NEVER).then(|| delay.abs_diff(self.last_delay_ns))
     }
 
     /// Enters a delay, and how it differs from the one before it.
@@ -311,6 +333,13 @@ impl CongestionMarks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_delivery_changes_three_cache_lines() {
+        assert_eq!(std::mem::size_of::<Deliveries>(), 3 * 64);
+        assert_eq!(std::mem::offset_of!(Deliveries, delays.count), 2 * 64);
+        assert_eq!(std::mem::offset_of!(Totals, late_packets), 32);
+    }
 
     /// RFC 3550 section 6.4.1, by the sum of its recursion: after differences D_1 ... D_n the estimate is
     /// the sum of D_k / 16 * (15/16)^(n - k). Two datagrams whose transit times differ by 16 ms: 1 ms; a

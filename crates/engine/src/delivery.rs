@@ -74,7 +74,7 @@ impl<O: Observer> Hosts<O> {
     #[inline(always)]
     fn count_datagram(&mut self, id: PacketId, flow: u32, header_bytes: u16) {
         let bytes = self.plane.arena[id].ip_bytes.saturating_sub(header_bytes);
-        self.plane.measured.totals[flow as usize].datagram_bytes += u64::from(bytes);
+        self.plane.measured.deliveries[flow as usize].totals.datagram_bytes += u64::from(bytes);
     }
 
     #[inline(always)]
@@ -92,6 +92,8 @@ impl<O: Observer> Hosts<O> {
             }
             return self.handle_late_datagram(flow, plan, id);
         };
+        // The answer needs it, after the agent has run.
+        self.plane.tables.mpls.fetch_entry_to_path(plan.dst, plan.fec_reverse, plan.dscp);
         let receiver = &mut self.receivers[agent as usize];
         let marked = packet.ecn() == Ecn::Ce;
         if marked {
@@ -226,7 +228,8 @@ impl<O: Observer> Hosts<O> {
             }
             return self.take_reply(&reply);
         };
-        let random = &mut self.streams[plan.stream as usize];
+        self.plane.tables.mpls.fetch_entry_to_path(plan.src, plan.fec, plan.dscp);
+        let random = &mut self.streams[flow as usize];
         self.senders[agent as usize].on_ack(ack, self.plane.clock.now, random);
         self.send_allowed_segments(flow, plan, agent);
     }
@@ -273,11 +276,11 @@ impl<O: Observer> Hosts<O> {
     pub(crate) fn wake_sender(&mut self, flow: u32) {
         let plan = self.flows[flow as usize];
         match plan.agents {
-            FlowAgents::Tcp(agent) if self.plane.clock.now == plan.start && plan.connects() => {
+            FlowAgents::Tcp(agent) if self.starts_now(flow) && plan.connects() => {
                 self.connect(flow, &plan, agent);
             }
             FlowAgents::Tcp(agent)
-                if self.plane.clock.now == plan.start
+                if self.starts_now(flow)
                     && self.senders[agent as usize].counters().segments_sent == 0 =>
             {
                 self.senders[agent as usize].start(self.plane.clock.now);
@@ -291,6 +294,11 @@ impl<O: Observer> Hosts<O> {
         }
     }
 
+    #[inline(always)]
+    fn starts_now(&self, flow: u32) -> bool {
+        self.plane.clock.now == self.starts[flow as usize]
+    }
+
     /// The timer of a TCP sender: one that was put off since is armed again for its new time.
     #[inline]
     pub(crate) fn serve_sender_timer(&mut self, flow: u32, plan: &FlowPlan, agent: u32) {
@@ -299,7 +307,7 @@ impl<O: Observer> Hosts<O> {
         }
         let sender = &mut self.senders[agent as usize];
         if sender.timer() <= self.plane.clock.now {
-            sender.on_timer(self.plane.clock.now, &mut self.streams[plan.stream as usize]);
+            sender.on_timer(self.plane.clock.now, &mut self.streams[flow as usize]);
         }
         self.send_allowed_segments(flow, plan, agent);
     }
@@ -308,7 +316,8 @@ impl<O: Observer> Hosts<O> {
         if self.plane.clock.now >= plan.stop {
             return;
         }
-        let random = &mut self.streams[plan.stream as usize];
+        self.plane.tables.mpls.fetch_entry_to_path(plan.src, plan.fec, plan.dscp);
+        let random = &mut self.streams[flow as usize];
         let source = &mut self.datagrams[agent as usize];
         let bytes = source.take(self.plane.clock.now, random);
         let next = source.next_at();

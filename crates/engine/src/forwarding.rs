@@ -32,8 +32,6 @@ impl<O: Observer> DataPlane<O> {
         let Some(departure) = link.wire.pop() else { return NextStep::Forwarded };
         if let Some(next) = link.wire.front() {
             let due = next.at + link.delay;
-            // The one behind it, if any, is read from this link's next event on.
-            self.arena.prefetch(link.wire.get(link.wire.head().wrapping_add(1)).packet);
             self.clock.schedule_new_arrival(index as u32, due);
         }
         let (to, id) = (link.to, departure.packet);

@@ -129,9 +129,7 @@ impl<O: Observer> Hosts<O> {
             self.plane.measured.account_delivery(&packet, id, self.plane.clock.now, place);
         }
         self.plane.arena.remove(id);
-        let totals = &mut self.plane.measured.totals[packet.flow as usize];
-        totals.delivered_packets += 1;
-        totals.delivered_bytes += u64::from(packet.ip_bytes);
+        self.plane.measured.count_delivered(&packet);
         let FlowAgents::Tcp(agent) = plan.agents else { return None };
         let now = self.plane.clock.now;
         match bare_of_sender(packet.seq) {
@@ -217,7 +215,7 @@ impl<O: Observer> Hosts<O> {
         let ece = packet.flags & flag::ECE != 0;
         let ace = packet.flags >> flag::ACE_SHIFT & 7;
         let ack = Ack { ack: packet.ack, echo: packet.echo, ece, ace, ..Ack::default() };
-        let random = &mut self.streams[plan.stream as usize];
+        let random = &mut self.streams[flow as usize];
         self.senders[agent as usize].on_ack(&ack, self.plane.clock.now, random);
         self.send_allowed_segments(flow, plan, agent);
     }

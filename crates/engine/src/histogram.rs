@@ -1,7 +1,8 @@
 //! Log-linear histograms of delays: relative error below 1/64, memory only where values fall.
 //!
-//! Each octave (power of two) that was met has 64 buckets of equal width, taken from one pool, so
-//! a flow whose delays span four octaves costs 1 KiB. Histograms of equal layout merge by addition.
+//! Each octave (power of two) that was met has 64 buckets of equal width. Those of the octave of the first
+//! value, in which most others fall, are a cache line of the histogram itself, in which each counts to 255; carries
+//! and the other octaves have blocks of one pool, 256 B each. Histograms of equal layout merge by addition.
 
 use std::ops::Range;
 
@@ -28,21 +29,32 @@ impl Pool {
 
 /// Octaves that a histogram has at hand, from one below that of its first value: delays of a flow
 /// span few.
-const NEAR_OCTAVES: usize = 6;
+const NEAR_OCTAVES: usize = 5;
+/// No octave: there was no value.
+const NO_OCTAVE: u32 = u32::MAX;
 
-/// One histogram; its counts live in a [`Pool`].
+/// One histogram; its counts live in itself and in a [`Pool`].
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Histogram {
-    /// The first of the octaves at hand.
-    low: u32,
+    /// The octave of the first value.
+    home: u32,
+    /// Blocks of the octaves at hand.
     near: [u32; NEAR_OCTAVES],
     /// The blocks of all others, where one was met.
     far: Option<Box<[u32; OCTAVES]>>,
+    /// Counts of the octave of the first value, modulo 256.
+    home_counts: [u8; SUB_BUCKETS],
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { low: NO_BLOCK, near: [NO_BLOCK; NEAR_OCTAVES], far: None }
+        Self {
+            home: NO_OCTAVE,
+            near: [NO_BLOCK; NEAR_OCTAVES],
+            far: None,
+            home_counts: [0; SUB_BUCKETS],
+        }
     }
 }
 
@@ -51,20 +63,48 @@ impl Histogram {
     #[inline]
     pub fn add(&mut self, pool: &mut Pool, value: u64) {
         let (octave, sub) = bucket_of(value);
-        let block = match self.near.get(octave.wrapping_sub(self.low as usize)) {
+        if octave as u32 != self.home {
+            return self.add_elsewhere(pool, octave, sub);
+        }
+        let count = &mut self.home_counts[sub];
+        *count = count.wrapping_add(1);
+        if *count == 0 {
+            self.carry(pool, octave, sub);
+        }
+    }
+
+    /// Counts a value of another octave than the first.
+    #[inline(never)]
+    fn add_elsewhere(&mut self, pool: &mut Pool, octave: usize, sub: usize) {
+        if self.home == NO_OCTAVE {
+            self.home = octave as u32;
+            self.home_counts[sub] = 1;
+            return;
+        }
+        let block = match self.near.get(octave.wrapping_sub(self.low())) {
             Some(&block) if block != NO_BLOCK => block,
             _ => self.open(pool, octave),
         };
         pool.blocks[block as usize][sub] += 1;
     }
 
+    /// A bucket of the first octave has come to 256.
+    #[cold]
+    fn carry(&mut self, pool: &mut Pool, octave: usize, sub: usize) {
+        let block = self.open(pool, octave);
+        pool.blocks[block as usize][sub] += 1 << u8::BITS;
+    }
+
+    /// The first of the octaves at hand.
+    fn low(&self) -> usize {
+        self.home.saturating_sub(1) as usize
+    }
+
     /// The block of an octave that was not met yet, or that is not at hand.
     #[cold]
     fn open(&mut self, pool: &mut Pool, octave: usize) -> u32 {
-        if self.low == NO_BLOCK {
-            self.low = octave.saturating_sub(1) as u32;
-        }
-        let block = match self.near.get_mut(octave.wrapping_sub(self.low as usize)) {
+        let place = octave.wrapping_sub(self.low());
+        let block = match self.near.get_mut(place) {
             Some(block) => block,
             None => &mut self.far.get_or_insert_with(|| Box::new([NO_BLOCK; OCTAVES]))[octave],
         };
@@ -75,9 +115,9 @@ impl Histogram {
         *block
     }
 
-    /// Octaves that were met and their blocks, ascending.
-    fn octaves(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
-        let low = self.low as usize;
+    /// Octaves that were met and their blocks, ascending; that of the first value may have none.
+    fn blocks(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let low = self.low();
         let far = |octaves: Range<usize>| {
             let far = self.far.iter();
             far.flat_map(move |far| octaves.clone().map(|octave| (octave, far[octave])))
@@ -85,7 +125,25 @@ impl Histogram {
         let near = self.near.iter().enumerate().map(move |(place, &block)| (low + place, block));
         let below = far(0..low.min(OCTAVES));
         let above = far((low + NEAR_OCTAVES).min(OCTAVES)..OCTAVES);
-        below.chain(near).chain(above).filter(|met| met.1 != NO_BLOCK)
+        let is_met = |met: &(usize, u32)| met.1 != NO_BLOCK || self.is_home(met.0);
+        below.chain(near).chain(above).filter(is_met)
+    }
+
+    /// Whether an octave is that of the first value.
+    #[inline(always)]
+    fn is_home(&self, octave: usize) -> bool {
+        self.home != NO_OCTAVE && octave == self.home as usize
+    }
+
+    /// The counts of an octave that was met, and its block.
+    fn counts(&self, pool: &Pool, (octave, block): (usize, u32)) -> [u32; SUB_BUCKETS] {
+        let mut counts = pool.blocks.get(block as usize).copied().unwrap_or([0; SUB_BUCKETS]);
+        if self.is_home(octave) {
+            for (count, more) in counts.iter_mut().zip(self.home_counts) {
+                *count += u32::from(more);
+            }
+        }
+        counts
     }
 
     /// Its pool was appended to one of `blocks` blocks.
@@ -98,8 +156,11 @@ impl Histogram {
 
     /// Adds the counts of another histogram in the same pool.
     pub fn merge(&mut self, more: &Self, pool: &mut Pool) {
-        for (octave, block) in more.octaves() {
-            let counts = pool.blocks[block as usize];
+        for (octave, block) in more.blocks() {
+            let counts = more.counts(pool, (octave, block));
+            if self.home == NO_OCTAVE {
+                self.home = octave as u32;
+            }
             let own = self.open(pool, octave) as usize;
             for (count, more) in pool.blocks[own].iter_mut().zip(counts) {
                 *count += more;
@@ -109,7 +170,8 @@ impl Histogram {
 
     /// Forgets every value, keeping the memory.
     pub fn clear(&mut self, pool: &mut Pool) {
-        for (_, block) in self.octaves() {
+        self.home_counts = [0; SUB_BUCKETS];
+        for (_, block) in self.blocks().filter(|met| met.1 != NO_BLOCK) {
             pool.blocks[block as usize] = [0; SUB_BUCKETS];
         }
     }
@@ -118,15 +180,21 @@ impl Histogram {
     /// of rank `ceil(share * n)` lies. `None` without counts.
     #[must_use]
     pub fn quantiles<const N: usize>(&self, pool: &Pool, shares: [f64; N]) -> Option<[u64; N]> {
-        let in_block = |block: u32| pool.blocks[block as usize].iter().map(|&n| u64::from(n)).sum();
-        let count: u64 = self.octaves().map(|(_, block)| -> u64 { in_block(block) }).sum();
+        let sum = |counts: &[u32; SUB_BUCKETS]| counts.iter().map(|&n| u64::from(n)).sum::<u64>();
+        let count: u64 = self.blocks().map(|met| sum(&self.counts(pool, met))).sum();
         if count == 0 {
             return None;
         }
         let ranks = shares.map(|share| ((share * count as f64).ceil() as u64).clamp(1, count));
         let (mut found, mut number, mut seen) = ([0; N], 0, 0);
-        for (octave, block) in self.octaves() {
-            for (sub, &n) in pool.blocks[block as usize].iter().enumerate() {
+        for (octave, block) in self.blocks() {
+            let counts = self.counts(pool, (octave, block));
+            let in_octave = sum(&counts);
+            if number == N || seen + in_octave < ranks[number] {
+                seen += in_octave;
+                continue;
+            }
+            for (sub, n) in counts.into_iter().enumerate() {
                 seen += u64::from(n);
                 while number < N && seen >= ranks[number] {
                     found[number] = upper_end(octave, sub);
@@ -139,11 +207,9 @@ impl Histogram {
 
     /// Buckets as (upper end, count), ascending.
     pub fn buckets<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = (u64, u32)> + 'a {
-        self.octaves().flat_map(move |(octave, block)| {
-            pool.blocks[block as usize]
-                .iter()
-                .enumerate()
-                .map(move |(sub, &n)| (upper_end(octave, sub), n))
+        self.blocks().flat_map(move |(octave, block)| {
+            let counts = self.counts(pool, (octave, block)).into_iter().enumerate();
+            counts.map(move |(sub, n)| (upper_end(octave, sub), n))
         })
     }
 }
@@ -202,6 +268,44 @@ mod tests {
         assert_eq!(histogram.quantiles(&pool, shares), Some([1, 1, 2, 2, 3, 3, 4, 4]));
         let of = |share| histogram.quantiles(&pool, [share]);
         assert_eq!(shares.map(of), [1, 1, 2, 2, 3, 3, 4, 4].map(|value| Some([value])));
+    }
+
+    /// Against sums: values of the first octave and of two others, each so often that its count in the line of
+    /// the first octave carries; then as much again by merging with a histogram of a pool that was appended.
+    #[test]
+    fn a_bucket_counts_beyond_what_its_place_in_the_line_holds() {
+        for first in [3, 70, 150] {
+            let fill = |pool: &mut Pool| {
+                let mut histogram = Histogram::default();
+                histogram.add(pool, first);
+                for (value, times) in [(3, 255), (40, 256), (70, 257), (150, 70_000)] {
+                    let before = u32::from(value == first);
+                    (before..times).for_each(|_| histogram.add(pool, value));
+                }
+                histogram
+            };
+            let filled = |histogram: &Histogram, pool: &Pool| -> Vec<(u64, u32)> {
+                histogram.buckets(pool).filter(|bucket| bucket.1 > 0).collect()
+            };
+            let mut pool = Pool::default();
+            let mut histogram = fill(&mut pool);
+            assert_eq!(filled(&histogram, &pool), [(3, 255), (40, 256), (70, 257), (151, 70_000)]);
+            let mut other_pool = Pool::default();
+            let mut other = fill(&mut other_pool);
+            other.moved(pool.append(other_pool));
+            let twice = [(3, 510), (40, 512), (70, 514), (151, 140_000)];
+            let mut sum = Histogram::default();
+            sum.merge(&histogram, &mut pool);
+            for own in [&mut sum, &mut histogram] {
+                own.merge(&other, &mut pool);
+                assert_eq!(filled(own, &pool), twice);
+            }
+            assert_eq!(histogram.quantiles(&pool, [0.5]), Some([151]));
+            other.clear(&mut pool);
+            assert_eq!(filled(&other, &pool), []);
+            other.add(&mut pool, 3);
+            assert_eq!(filled(&other, &pool), [(3, 1)]);
+        }
     }
 
     proptest! {

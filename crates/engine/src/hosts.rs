@@ -31,7 +31,9 @@ pub(crate) enum FlowAgents {
 }
 
 /// Header values of a flow's packets, and the agents that handle them.
+// A cache line: each packet reads it at its source and at its sink.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct FlowPlan {
     pub agents: FlowAgents,
     pub src: u32,
@@ -48,10 +50,7 @@ pub(crate) struct FlowPlan {
     pub all_capable: bool,
     /// Bytes of an acknowledgement, or of a datagram's headers.
     pub header_bytes: u16,
-    pub start: Time,
     pub stop: Time,
-    /// Index of the flow's random stream.
-    pub stream: u32,
     /// Of one of many connections: its number, which packets carry.
     pub connection: u32,
     /// Flags that all its packets bear.
@@ -92,11 +91,14 @@ impl FlowPlan {
 #[derive(Debug)]
 pub(crate) struct Hosts<O> {
     pub flows: Vec<FlowPlan>,
+    /// When each flow starts.
+    pub starts: Vec<Time>,
     pub senders: Vec<Sender>,
     pub receivers: Vec<Receiver>,
     pub handshakes: Handshakes,
     pub datagrams: Vec<udp::Source>,
     pub adaptive_flows: Vec<AdaptiveFlow>,
+    /// By flow.
     pub streams: Vec<RandomStream>,
     pub workloads: Workloads,
     pub echoes: Vec<EchoSender>,

@@ -1,6 +1,6 @@
 //! The counts and delays of a run, by flow and by place.
 
-use crate::counters::{CongestionMarks, DelayStatistics, Drops, Totals};
+use crate::counters::{CongestionMarks, DeliveredTotals, Deliveries, Drops, Totals};
 use crate::delivered_marks::DeliveredMarks;
 use crate::histogram::Pool;
 use crate::observer::PlaceInTime;
@@ -14,7 +14,7 @@ use trunkline_units::{Span, Time};
 pub(crate) struct Baseline {
     pub at: Time,
     /// By flow; empty where there was no warm-up, so that all counters were 0.
-    pub flows: Vec<FlowBaseline>,
+    pub flows: Vec<FlowCounters>,
     /// Packets and bytes in each class of each port.
     pub in_port: Vec<Vec<(u64, u64)>>,
     /// Waits by class of each port that were not counted alike by then (see `results::debts`).
@@ -23,17 +23,18 @@ pub(crate) struct Baseline {
     pub live: u64,
 }
 
-/// Counters of a flow at the end of the warm-up.
+/// Counters of a flow since the run began.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FlowBaseline {
+pub(crate) struct FlowCounters {
     pub totals: Totals,
+    pub delivered: DeliveredTotals,
     pub tcp: Counters,
     pub goodput: u64,
 }
 
 impl Baseline {
     /// That of a flow.
-    pub fn flow(&self, flow: usize) -> FlowBaseline {
+    pub fn flow(&self, flow: usize) -> FlowCounters {
         self.flows.get(flow).copied().unwrap_or_default()
     }
 }
@@ -44,7 +45,7 @@ pub(crate) struct Measurements {
     /// By flow.
     pub totals: Vec<Totals>,
     /// By flow.
-    pub delays: Vec<DelayStatistics>,
+    pub deliveries: Vec<Deliveries>,
     /// Memory of all histograms.
     pub pool: Pool,
     pub drops: Drops,
@@ -67,18 +68,24 @@ impl Measurements {
         place: PlaceInTime,
     ) -> Span {
         let flow = packet.flow;
-        let totals = &mut self.totals[flow as usize];
-        totals.delivered_packets += 1;
-        totals.delivered_bytes += u64::from(packet.ip_bytes);
+        self.count_delivered(packet);
         if self.path_accounts.is_some() {
             self.account_delivery(packet, id, now, place);
         }
         let delay = now - packet.sent_at;
-        self.delays[flow as usize].measure(packet, now, &mut self.pool);
+        self.deliveries[flow as usize].delays.measure(packet, now, &mut self.pool);
         if !self.watched_delays.is_empty() {
             self.note_delay(flow, delay);
         }
         delay
+    }
+
+    /// Counts a packet from the source of a flow that has arrived.
+    #[inline(always)]
+    pub fn count_delivered(&mut self, packet: &Packet) {
+        let totals = &mut self.deliveries[packet.flow as usize].totals;
+        totals.packets += 1;
+        totals.bytes += u64::from(packet.ip_bytes);
     }
 
     /// Measures a data packet for its path, before its flow does.
@@ -91,7 +98,7 @@ impl Measurements {
         now: Time,
         place: PlaceInTime,
     ) {
-        let delays = &self.delays[packet.flow as usize];
+        let delays = &self.deliveries[packet.flow as usize].delays;
         let delay = now - packet.sent_at;
         let (change, late) = (delays.delay_variation(delay), delays.is_late(packet));
         if let Some(accounts) = &mut self.path_accounts {
@@ -122,7 +129,7 @@ impl Measurements {
     /// Starts afresh at the end of the warm-up. Totals keep their values, which the results subtract.
     pub fn restart(&mut self, now: Time) {
         let pool = &mut self.pool;
-        self.delays.iter_mut().for_each(|delay| delay.restart(pool));
+        self.deliveries.iter_mut().for_each(|arrived| arrived.delays.restart(pool));
         self.drops.clear();
         self.marks.clear();
         if let Some(accounts) = &mut self.path_accounts {

@@ -90,6 +90,18 @@ impl Tables {
         (nhlfe != NO_ENTRY).then_some(nhlfe)
     }
 
+    /// Fetches what a packet of a class will need to enter its path at `node`: the entry, which is read, so that
+    /// work that does not depend on it should follow, and the counters of the path.
+    #[inline(always)]
+    pub fn fetch_entry_to_path(&self, node: u32, fec: u16, dscp: u8) {
+        if fec != 0 {
+            let nhlfe = self.ftn(node, fec, dscp).unwrap_or(NO_ENTRY);
+            if let Some(entry) = self.nhlfe.get(nhlfe as usize) {
+                prefetch::element(&self.paths, entry.path);
+            }
+        }
+    }
+
     /// Puts the first label(s) on an unlabelled packet as [`Self::label`] does, and counts it.
     ///
     /// # Errors

@@ -8,7 +8,7 @@
 //! their next events are a whole round of the links away. This changes nothing in the simulation; a wrong hint
 //! costs only its fetch.
 
-use crate::hosts::{FlowAgents, Hosts};
+use crate::hosts::{FlowAgents, FlowPlan, Hosts};
 use crate::link::Link;
 use crate::observer::Observer;
 use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
@@ -20,6 +20,8 @@ use trunkline_units::prefetch;
 const PREFETCH_STAGES: usize = 6;
 /// Of networks of more links all is fetched ahead.
 const MIN_PREFETCHED_LINKS: usize = 2_000;
+/// Networks with fewer links and flows than this stay in the caches with their packets.
+const MIN_PREFETCHED: usize = 200;
 /// Of other networks, where there are so many flows, what the next packets of a wire need is. With fewer the
 /// caches have it; with ten times as many as the most, hints cost a quarter more than they save.
 const PREFETCHED_FLOWS: RangeInclusive<usize> = 2_000..=10_000;
@@ -44,16 +46,21 @@ enum PrefetchHint {
 }
 
 /// How much is fetched ahead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PrefetchReach {
-    /// Nothing: hints cost more than they save.
-    Nothing,
-    /// Links stay in the second-level cache, flows and label entries do not: what the next packets of a
-    /// wire need.
+    /// Links and flows stay in the second-level cache: the next packets of a wire.
+    Packets,
+    /// Flows and label entries do not: what the next packets of a wire need, too.
     Wires,
     /// Links do not: what the events named by the calendar need.
     Events,
+    /// Everything stays in the caches, or the processor is not asked.
+    Nothing,
 }
+
+/// How far behind the head of a wire its entries are fetched: those that are read, and a cache line of them. They
+/// were written a delay of the link ago.
+const ENTRIES_AHEAD: u32 = 6;
 
 /// Hints in progress, one in each stage.
 #[derive(Debug)]
@@ -62,21 +69,32 @@ pub(crate) struct PrefetchPipeline {
     pub reach: PrefetchReach,
     hints: [PrefetchHint; PREFETCH_STAGES],
     newest: usize,
+    /// Of [`PrefetchReach::Wires`], the agents of each flow, without the rest of its plan.
+    agents: Box<[FlowAgents]>,
+    /// Of the same, the packet that comes next on each wire, as seen at the arrival before: it is known without
+    /// the lines of link and wire.
+    next_packets: Box<[PacketId]>,
 }
 
 impl PrefetchPipeline {
-    /// For a network of `links` links and `flows` flows.
-    pub fn new(links: usize, flows: usize) -> Self {
+    /// For a network of `links` links and these flows.
+    pub fn new(links: usize, flows: &[FlowPlan]) -> Self {
+        let reach = if !prefetch::IS_EFFECTIVE {
+            PrefetchReach::Nothing
+        } else if links > MIN_PREFETCHED_LINKS {
+            PrefetchReach::Events
+        } else if PREFETCHED_FLOWS.contains(&flows.len()) {
+            PrefetchReach::Wires
+        } else if links.max(flows.len()) >= MIN_PREFETCHED {
+            PrefetchReach::Packets
+        } else {
+            PrefetchReach::Nothing
+        };
+        let known = if reach == PrefetchReach::Wires { flows } else { &[] };
         Self {
-            reach: if !prefetch::IS_EFFECTIVE {
-                PrefetchReach::Nothing
-            } else if links > MIN_PREFETCHED_LINKS {
-                PrefetchReach::Events
-            } else if PREFETCHED_FLOWS.contains(&flows) {
-                PrefetchReach::Wires
-            } else {
-                PrefetchReach::Nothing
-            },
+            reach,
+            agents: known.iter().map(|plan| plan.agents).collect(),
+            next_packets: vec![0; if known.is_empty() { 0 } else { links }].into(),
             hints: [PrefetchHint::Nothing; PREFETCH_STAGES],
             newest: 0,
         }
@@ -145,7 +163,7 @@ impl PrefetchPipeline {
                 if next == LOCAL_DELIVERY {
                     let flow = packet.flow;
                     prefetch::element(&hosts.flows, flow);
-                    prefetch::element(&hosts.plane.measured.totals, flow);
+                    prefetch::element_start(&hosts.plane.measured.totals, flow);
                     return PrefetchHint::Deliver { flow, reverse: packet.is_reverse() };
                 }
                 if next >= FIRST_SHARED {
@@ -165,23 +183,37 @@ impl PrefetchPipeline {
         hint
     }
 
-    /// At an arrival by `link`, fetches the place of the packet behind it on its wire in the tables of labels or
-    /// of flows. That packet was fetched at the arrival before.
+    /// At an arrival by `link`, fetches the second packet behind it on its wire, and the place of the one before in the
+    /// tables of labels or of flows. That packet was fetched at the arrival before.
     #[inline(always)]
-    pub fn fetch_behind<O: Observer>(hosts: &Hosts<O>, link: usize) {
+    pub fn fetch_behind<O: Observer>(&mut self, hosts: &Hosts<O>, link: usize) {
         let plane = &hosts.plane;
+        let number = link;
         let Some(link) = plane.ports.links.get(link) else { return };
+        let head = link.wire.head();
         // Behind the last packet of the ring are others that are gone, whose hints are wrong.
-        let behind = link.wire.get(link.wire.head().wrapping_add(1));
-        let Some(packet) = plane.arena.get(behind.packet) else { return };
+        let after_next = link.wire.get(head.wrapping_add(2)).packet;
+        plane.arena.prefetch(after_next);
+        link.wire.fetch(head.wrapping_add(ENTRIES_AHEAD));
+        let Some(next) = self.next_packets.get_mut(number) else { return };
+        let behind = std::mem::replace(next, after_next);
+        let Some(packet) = plane.arena.get(behind) else { return };
         if let Some(top) = packet.labels.top() {
             plane.tables.mpls.fetch(link.to, top.label());
         } else {
             let flow = packet.flow;
             prefetch::element(&hosts.flows, flow);
-            prefetch::element(&plane.measured.totals, flow);
-            if !packet.is_reverse() {
-                prefetch::element(&plane.measured.delays, flow);
+            let is_reverse = packet.is_reverse();
+            if !is_reverse {
+                prefetch::element(&plane.measured.deliveries, flow);
+            }
+            let Some(&FlowAgents::Tcp(agent)) = self.agents.get(flow as usize) else { return };
+            prefetch::element_start(&plane.measured.totals, flow);
+            if !is_reverse {
+                prefetch::element(&hosts.receivers, agent);
+            } else {
+                prefetch::element(&hosts.senders, agent);
+                plane.clock.calendar.fetch(plane.clock.sources.senders + flow);
             }
         }
     }
@@ -190,21 +222,19 @@ impl PrefetchPipeline {
     fn fetch_agent<O: Observer>(hosts: &Hosts<O>, flow: u32, sender: bool) {
         match hosts.flows[flow as usize].agents {
             FlowAgents::Tcp(agent) if sender => {
-                if let Some(sender) = hosts.senders.get(agent as usize) {
-                    sender.fetch();
-                }
+                prefetch::element(&hosts.senders, agent);
                 hosts.plane.clock.calendar.fetch(hosts.plane.clock.sources.senders + flow);
             }
             FlowAgents::Tcp(agent) => {
                 prefetch::element(&hosts.receivers, agent);
-                prefetch::all_lines(&hosts.plane.measured.delays[flow as usize].count);
+                prefetch::element(&hosts.plane.measured.deliveries, flow);
                 hosts.plane.clock.calendar.fetch(hosts.plane.clock.sources.receivers + flow);
             }
             FlowAgents::Udp(_)
             | FlowAgents::Adaptive(_)
             | FlowAgents::Transfers(_)
             | FlowAgents::Control(_) => {
-                prefetch::all_lines(&hosts.plane.measured.delays[flow as usize].count);
+                prefetch::element(&hosts.plane.measured.deliveries, flow);
             }
         }
     }

@@ -137,7 +137,7 @@ impl ProbeSampler {
         let target = probe.target as usize;
         match probe.measure {
             Measure::Throughput => {
-                let bytes = hosts.plane.measured.totals[target].delivered_bytes;
+                let bytes = hosts.plane.measured.deliveries[target].totals.bytes;
                 self.rate(index, 8 * bytes, probe.step_ns)
             }
             Measure::Goodput => {
@@ -204,10 +204,10 @@ impl ProbeSampler {
                 Measure::Drops => hosts.plane.dropped_at(target),
                 Measure::Marks => hosts.plane.measured.marks.of_link(probe.target),
                 Measure::Delay => {
-                    let count = hosts.plane.measured.delays[target].count;
+                    let count = hosts.plane.measured.deliveries[target].delays.count;
                     let last = &mut self.last_count[index];
                     *last = last.wrapping_sub(count);
-                    hosts.plane.measured.delays[target].sum
+                    hosts.plane.measured.deliveries[target].delays.sum
                 }
                 _ => continue,
             };
@@ -223,7 +223,7 @@ impl ProbeSampler {
 
     /// Mean one-way delay of the packets delivered in the step that ends now [s].
     fn mean_delay(&mut self, measured: &Measurements, index: usize, flow: usize) -> f64 {
-        let delay = &measured.delays[flow];
+        let delay = &measured.deliveries[flow].delays;
         let sum = delay.sum.wrapping_sub(std::mem::replace(&mut self.last[index], delay.sum));
         let last_count = std::mem::replace(&mut self.last_count[index], delay.count);
         sum as f64 / delay.count.wrapping_sub(last_count) as f64 / SECOND as f64

@@ -9,7 +9,7 @@ use crate::data_plane::AnyDataPlane;
 use crate::delivered_marks::DeliveredMarks;
 use crate::hosts::{FlowAgents, Hosts};
 use crate::link::{Link, Port};
-use crate::measurements::FlowBaseline;
+use crate::measurements::FlowCounters;
 use crate::observer::Observer;
 use crate::queue::QueueCounters;
 use crate::simulation::{RunError, Simulation};
@@ -101,9 +101,10 @@ impl<O: Observer> Hosts<O> {
     }
 
     /// Counters of a flow since the run began.
-    fn flow_counters(&self, flow: usize) -> FlowBaseline {
-        FlowBaseline {
+    fn flow_counters(&self, flow: usize) -> FlowCounters {
+        FlowCounters {
             totals: self.plane.measured.totals[flow],
+            delivered: self.plane.measured.deliveries[flow].totals,
             tcp: self.tcp_counters(flow),
             goodput: self.goodput_bytes(flow),
         }
@@ -114,7 +115,7 @@ impl<O: Observer> Hosts<O> {
         match self.flows[flow].agents {
             FlowAgents::Tcp(agent) => self.receivers[agent as usize].goodput_bytes(),
             FlowAgents::Udp(_) | FlowAgents::Adaptive(_) => {
-                self.plane.measured.totals[flow].datagram_bytes
+                self.plane.measured.deliveries[flow].totals.datagram_bytes
             }
             FlowAgents::Transfers(index) => self.bytes_of_workload(index),
             FlowAgents::Control(_) => 0,
@@ -206,13 +207,15 @@ impl AnyDataPlane {
 
     fn check_conservation(&self, inside: PacketsInside) -> Result<(), RunError> {
         let inside = inside.counts;
-        for (flow, (totals, (data, acks))) in self.measured.totals.iter().zip(inside).enumerate() {
-            let gone = totals.delivered_packets + totals.dropped_packets + data;
+        let totals = self.measured.totals.iter().zip(&self.measured.deliveries);
+        for (flow, ((totals, arrived), (data, acks))) in totals.zip(inside).enumerate() {
+            let arrived = arrived.totals;
+            let gone = arrived.packets + totals.dropped_packets + data;
             let acks_gone = totals.acks_delivered + totals.acks_dropped + acks;
             let packets_made = totals.sent_packets + totals.copied_packets;
             if packets_made != gone || totals.acks_sent + totals.acks_copied != acks_gone {
                 return Err(RunError::Conservation(format!(
-                    "flow {flow}: {totals:?}, inside {data} + {acks}"
+                    "flow {flow}: {totals:?}, {arrived:?}, inside {data} + {acks}"
                 )));
             }
         }

@@ -150,8 +150,8 @@ impl<O: Observer> Simulation<O> {
                 self.hosts.plane.clock.sources;
             if source >= arrivals && source < senders {
                 let link = (source - arrivals) as usize;
-                if self.lookahead.reach == PrefetchReach::Wires {
-                    PrefetchPipeline::fetch_behind(&self.hosts, link);
+                if self.lookahead.reach <= PrefetchReach::Wires {
+                    self.lookahead.fetch_behind(&self.hosts, link);
                 }
                 self.hosts.arrive(link);
             } else if source >= receivers {

@@ -1,7 +1,7 @@
 //! The sending end of a connection: one of two stacks behind one interface.
 
 use super::{linux, rfc, Ack, Counters, OpenedConnection, Segment, State, TcpConfig};
-use trunkline_units::{prefetch, RandomStream, Span, Time};
+use trunkline_units::{RandomStream, Span, Time};
 
 /// Sending end of a TCP connection.
 // The RFC stack is the one that large runs use; in a box each acknowledgement would fetch one line more.
@@ -136,12 +136,6 @@ impl Sender {
     #[must_use]
     pub fn timer(&self) -> Time {
         dispatch!(self, stack => stack.timer())
-    }
-
-    /// Asks the processor to fetch the lines that every acknowledgement touches.
-    #[inline(always)]
-    pub fn fetch(&self) {
-        prefetch::first_lines(self, 3);
     }
 
     /// Congestion window, fast recovery's inflation left out [segments].

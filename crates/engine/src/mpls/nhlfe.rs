@@ -50,8 +50,10 @@ pub(super) struct NhlfeRow {
     pub(super) entropy: bool,
     pub(super) row: u16,
     pub(super) path: u32,
-    /// The first label that it puts on, and the others; those from `pushes` on are unused.
-    first: PushedLabel,
+    /// The first label that it puts on and its marking, and the others; those from `pushes` on are unused. In one
+    /// field label and marking would take 2 B more, and the entry a whole line.
+    first_label: u32,
+    first_mark: u16,
     others: Option<Box<[PushedLabel; trunkline_packet::MAX_DEPTH - 1]>>,
     /// Marking of the popped label: index + 1; 0 = none.
     pub(super) unmark: u16,
@@ -67,6 +69,7 @@ impl NhlfeRow {
             label: config.push.get(place).copied().unwrap_or(0),
             mark: index(config.push_diffserv.get(place).copied().flatten()),
         };
+        let first = pushed(0);
         let several = config.push.len().max(config.push_diffserv.len()) > 1;
         let unmark = if config.push.is_empty() || config.pop_diffserv.is_some() {
             index(config.pop_diffserv)
@@ -82,7 +85,8 @@ impl NhlfeRow {
             entropy: config.entropy,
             row: config.row.unwrap_or(NO_ROW),
             path: config.path,
-            first: pushed(0),
+            first_label: first.label,
+            first_mark: first.mark,
             others: several.then(|| Box::new(std::array::from_fn(|place| pushed(place + 1)))),
             unmark,
             pops_alone: unmark == 0
@@ -109,14 +113,14 @@ impl NhlfeRow {
     fn pushed(&self, place: usize) -> PushedLabel {
         match (place, &self.others) {
             (1.., Some(others)) => others[place - 1],
-            _ => self.first,
+            _ => PushedLabel { label: self.first_label, mark: self.first_mark },
         }
     }
 
     /// Changes a label that it puts on; a new one has the marking `plain`.
     pub(super) fn set_label(&mut self, place: usize, label: u32, plain: u16) {
         if place == 0 {
-            self.first.label = label;
+            self.first_label = label;
             return;
         }
         let none = PushedLabel { label: 0, mark: plain };
@@ -157,12 +161,12 @@ impl NhlfeRow {
             1 => {}
             _ => return self.push_more(packet, 0, dscp, markings),
         }
-        let tc = match self.first.mark {
+        let tc = match self.first_mark {
             0 => dscp >> 3,
             mark => markings[usize::from(mark) - 1].tc_of_header(packet, dscp),
         };
         let ttl = if self.ttl == network::Ttl::Uniform { packet.ttl } else { PIPE_TTL };
-        packet.labels.start(StackEntry::new(self.first.label, tc, ttl));
+        packet.labels.start(StackEntry::new(self.first_label, tc, ttl));
         Ok(())
     }
 
@@ -174,7 +178,7 @@ impl NhlfeRow {
         markings: &[TcMarking],
     ) -> Result<(), Cause> {
         if self.pushes == 1 {
-            return self.push_one(packet, self.first, dscp, markings);
+            return self.push_one(packet, self.pushed(0), dscp, markings);
         }
         self.push_more(packet, 0, dscp, markings)
     }
@@ -212,5 +216,13 @@ impl NhlfeRow {
         }
         let ttl = if self.ttl == network::Ttl::Uniform { below } else { PIPE_TTL };
         packet.labels.push(StackEntry::new(label, tc, ttl)).then_some(()).ok_or(Cause::TooBig)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn two_entries_share_a_cache_line() {
+        assert_eq!(std::mem::size_of::<super::NhlfeRow>(), 32);
     }
 }

@@ -3,7 +3,7 @@
 //! A link's port is its near end's, its wire and far end are its far end's; a sender is its source
 //! node's, a receiver and the delays its destination's. Everything else is a sum.
 
-use crate::counters::Totals;
+use crate::counters::{DeliveredTotals, Totals};
 use crate::data_plane::AnyDataPlane;
 use crate::hosts::{FlowAgents, Hosts};
 use crate::measurements::Measurements;
@@ -34,7 +34,7 @@ pub(super) fn join_regions<O: Observer>(
     }
     joined.sampler.sort();
     for (flow, delays) in joined.control.iter_mut().flat_map(|control| control.joined_delays()) {
-        joined.hosts.plane.measured.delays[flow as usize] = delays;
+        joined.hosts.plane.measured.deliveries[flow as usize].delays = delays;
     }
     let (end, threads) = (joined.limits.end, observers.len());
     let (mut tables, _) = joined.finish_with(inside)?;
@@ -62,8 +62,9 @@ impl<O: Observer> Hosts<O> {
         self.workloads.join(&mut part.workloads, &self.flows, owns, blocks, pool);
         for (flow, plan) in self.flows.iter().enumerate() {
             if owns(plan.dst) && !matches!(plan.agents, FlowAgents::Control(_)) {
-                swap(&mut measured.delays[flow], &mut part_measured.delays[flow]);
-                measured.delays[flow].histogram.moved(blocks);
+                let own_delays = &mut measured.deliveries[flow].delays;
+                swap(own_delays, &mut part_measured.deliveries[flow].delays);
+                own_delays.histogram.moved(blocks);
             }
             if let (true, Some(own_flow)) =
                 (owns(plan.src), measured.at_warm_up.flows.get_mut(flow))
@@ -95,8 +96,12 @@ impl Measurements {
         for (own, more) in self.totals.iter_mut().zip(&part.totals) {
             own.add(more);
         }
+        for (own, more) in self.deliveries.iter_mut().zip(&part.deliveries) {
+            own.totals.add(&more.totals);
+        }
         for (own, more) in self.at_warm_up.flows.iter_mut().zip(&part.at_warm_up.flows) {
             own.totals.add(&more.totals);
+            own.delivered.add(&more.delivered);
             // A receiver of another region has received nothing here.
             own.goodput += more.goodput;
         }
@@ -150,9 +155,6 @@ impl Totals {
     fn add(&mut self, more: &Self) {
         self.sent_packets += more.sent_packets;
         self.sent_bytes += more.sent_bytes;
-        self.delivered_packets += more.delivered_packets;
-        self.delivered_bytes += more.delivered_bytes;
-        self.datagram_bytes += more.datagram_bytes;
         self.late_packets += more.late_packets;
         self.dropped_packets += more.dropped_packets;
         self.acks_sent += more.acks_sent;
@@ -160,5 +162,13 @@ impl Totals {
         self.acks_dropped += more.acks_dropped;
         self.copied_packets += more.copied_packets;
         self.acks_copied += more.acks_copied;
+    }
+}
+
+impl DeliveredTotals {
+    fn add(&mut self, more: &Self) {
+        self.packets += more.packets;
+        self.bytes += more.bytes;
+        self.datagram_bytes += more.datagram_bytes;
     }
 }

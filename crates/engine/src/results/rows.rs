@@ -2,16 +2,16 @@
 
 use super::{areas_of, counters_of, in_classes};
 use crate::conditioner::Conditioner;
-use crate::counters::{DelayStatistics, Totals};
+use crate::counters::{DelayStatistics, DeliveredTotals, Totals};
 use crate::data_plane::AnyDataPlane;
 use crate::delay_columns;
 use crate::hosts::{FlowAgents, Hosts};
 use crate::link::Port;
+use crate::measurements::FlowCounters;
 use crate::observer::Observer;
 use crate::path_account::PathAccount;
 use crate::queue::QueueCounters;
 use crate::tables::Table;
-use trunkline_agent::tcp::Counters;
 use trunkline_units::{Time, NEVER};
 
 /// Link, class, counters, area under its queue, packets and bytes it sent.
@@ -24,10 +24,11 @@ impl<O: Observer> Hosts<O> {
         let table = self.list_flow_counts();
         let finished: Vec<i64> = (0..self.flows.len()).map(|flow| self.finished(flow)).collect();
         (self.senders, self.receivers) = (Vec::new(), Vec::new());
-        let delays: Vec<&DelayStatistics> = self.plane.measured.delays.iter().collect();
+        let arrived = &self.plane.measured.deliveries;
+        let delays: Vec<&DelayStatistics> = arrived.iter().map(|arrived| &arrived.delays).collect();
         delay_columns::add_delay_columns(table, &delays, &self.plane.measured.pool)
-            .ints("reordered", self.plane.measured.delays.iter().map(|d| d.reordered as i64))
-            .ints("start_ns", self.flows.iter().map(|plan| plan.start as i64))
+            .ints("reordered", delays.iter().map(|d| d.reordered as i64))
+            .ints("start_ns", self.starts.iter().map(|&start| start as i64))
             .ints("finished_ns", finished)
     }
 
@@ -35,44 +36,40 @@ impl<O: Observer> Hosts<O> {
     fn list_flow_counts(&self) -> Table {
         let flows = 0..self.flows.len();
         let before = |flow| self.plane.measured.at_warm_up.flow(flow);
-        let column = |field: fn(&Totals) -> u64| {
-            let since = move |flow: usize| {
-                field(&self.plane.measured.totals[flow]) - field(&before(flow).totals)
-            };
+        let column = |field: fn(&FlowCounters) -> u64| {
+            let since = move |flow| field(&self.flow_counters(flow)) - field(&before(flow));
             flows.clone().map(move |flow| since(flow) as i64)
         };
-        let of_tcp = |field: fn(&Counters) -> u64| {
-            let since = move |flow| field(&self.tcp_counters(flow)) - field(&before(flow).tcp);
-            flows.clone().map(move |flow| since(flow) as i64)
-        };
-        let goodput =
-            flows.clone().map(|flow| (self.goodput_bytes(flow) - before(flow).goodput) as i64);
         Table::new("flows")
             .ints("flow", 0..self.flows.len() as i64)
-            .ints("packets_sent", column(|t| t.sent_packets))
-            .ints("bytes_sent", column(|t| t.sent_bytes))
-            .ints("packets_delivered", column(|t| t.delivered_packets))
-            .ints("bytes_delivered", column(|t| t.delivered_bytes))
-            .ints("goodput_bytes", goodput)
-            .ints("packets_dropped", column(|t| t.dropped_packets))
-            .ints("packets_copied", column(|t| t.copied_packets))
-            .ints("retransmissions", of_tcp(|t| t.retransmissions))
-            .ints("timeouts", of_tcp(|t| t.timeouts))
-            .ints("fast_retransmits", of_tcp(|t| t.fast_retransmits))
-            .ints("acks_sent", column(|t| t.acks_sent))
-            .ints("acks_dropped", column(|t| t.acks_dropped))
+            .ints("packets_sent", column(|flow| flow.totals.sent_packets))
+            .ints("bytes_sent", column(|flow| flow.totals.sent_bytes))
+            .ints("packets_delivered", column(|flow| flow.delivered.packets))
+            .ints("bytes_delivered", column(|flow| flow.delivered.bytes))
+            .ints("goodput_bytes", column(|flow| flow.goodput))
+            .ints("packets_dropped", column(|flow| flow.totals.dropped_packets))
+            .ints("packets_copied", column(|flow| flow.totals.copied_packets))
+            .ints("retransmissions", column(|flow| flow.tcp.retransmissions))
+            .ints("timeouts", column(|flow| flow.tcp.timeouts))
+            .ints("fast_retransmits", column(|flow| flow.tcp.fast_retransmits))
+            .ints("acks_sent", column(|flow| flow.totals.acks_sent))
+            .ints("acks_dropped", column(|flow| flow.totals.acks_dropped))
             .ints(
                 "packets_ce",
                 flows.clone().map(|flow| self.plane.measured.marks.received(flow as u32) as i64),
             )
-            .ints("packets_timed", self.plane.measured.delays.iter().map(|d| d.count as i64))
+            .ints(
+                "packets_timed",
+                self.plane.measured.deliveries.iter().map(|arrived| arrived.delays.count as i64),
+            )
     }
 
     /// Delays of each flow as a histogram: buckets that hold a packet.
     pub(super) fn delay_table(&self) -> Table {
         let mut rows: Vec<(i64, i64, i64)> = Vec::new();
-        for (flow, delay) in (0..).zip(&self.plane.measured.delays) {
-            let filled = delay
+        for (flow, arrived) in (0..).zip(&self.plane.measured.deliveries) {
+            let filled = arrived
+                .delays
                 .histogram
                 .buckets(&self.plane.measured.pool)
                 .filter(|(_, packets)| *packets > 0);
@@ -271,19 +268,20 @@ impl AnyDataPlane {
 
     pub(super) fn summary(&mut self, live: u64, census: &[u64]) -> Table {
         let hops: u64 = (0..self.ports.links.len()).map(|link| self.departed(link).0).sum();
-        let since = |field: fn(&Totals) -> u64| {
-            let now: u64 = self.measured.totals.iter().map(field).sum();
-            let before: u64 =
-                self.measured.at_warm_up.flows.iter().map(|flow| field(&flow.totals)).sum();
+        let since = |field: fn(&Totals, &DeliveredTotals) -> u64| {
+            let totals = self.measured.totals.iter().zip(&self.measured.deliveries);
+            let now: u64 = totals.map(|(totals, arrived)| field(totals, &arrived.totals)).sum();
+            let at_warm_up = self.measured.at_warm_up.flows.iter();
+            let before: u64 = at_warm_up.map(|flow| field(&flow.totals, &flow.delivered)).sum();
             (now - before) as i64
         };
         Table::new("summary")
             .ints("events", [(self.clock.events - self.measured.at_warm_up.events) as i64])
             .ints("packet_hops", [hops as i64])
-            .ints("packets_sent", [since(|t| t.sent_packets + t.acks_sent)])
-            .ints("packets_delivered", [since(|t| t.delivered_packets + t.acks_delivered)])
-            .ints("packets_dropped", [since(|t| t.dropped_packets + t.acks_dropped)])
-            .ints("packets_copied", [since(|t| t.copied_packets + t.acks_copied)])
+            .ints("packets_sent", [since(|t, _| t.sent_packets + t.acks_sent)])
+            .ints("packets_delivered", [since(|t, arrived| arrived.packets + t.acks_delivered)])
+            .ints("packets_dropped", [since(|t, _| t.dropped_packets + t.acks_dropped)])
+            .ints("packets_copied", [since(|t, _| t.copied_packets + t.acks_copied)])
             .ints("packets_inside_before", [self.measured.at_warm_up.live as i64])
             .ints("packets_inside_after", [live as i64])
             .ints("packets_peak", [census.iter().copied().fold(live, u64::max) as i64])

@@ -47,7 +47,14 @@ pub(crate) struct Workloads {
 impl Workloads {
     /// The workloads of a network, in the order of its flows. `agents` is the number of connections
     /// that last for the entire run.
-    pub fn new(network: &Network, plans: &[FlowPlan], fib: &Fib, seed: u64, agents: u32) -> Self {
+    pub fn new(
+        network: &Network,
+        plans: &[FlowPlan],
+        starts: &[Time],
+        fib: &Fib,
+        seed: u64,
+        agents: u32,
+    ) -> Self {
         let mut all = Vec::new();
         let mut index_of = vec![0; network.flows.len()];
         for (flow, flow_config) in network.flows.iter().enumerate() {
@@ -56,12 +63,12 @@ impl Workloads {
                 all.push(flow);
             }
         }
-        let run = (network.run.duration_ns, seed);
         let of_flow = |flow: usize| {
             let flow_config = &network.flows[flow];
             let Agent::Tcp(tcp) = &*flow_config.agent else { return None };
             let floor =
                 min_time::MinTransferTime::new(network, flow_config, &plans[flow], fib, tcp);
+            let run = ([starts[flow], network.run.duration_ns], seed);
             Workload::new(
                 flow as u32,
                 flow_config,
@@ -333,7 +340,7 @@ impl<O: Observer> Hosts<O> {
         } else {
             self.expect_transfer(slot as usize, transfer, idle.is_some());
         }
-        let random = &mut self.streams[plan.stream as usize];
+        let random = &mut self.streams[flow as usize];
         self.senders[agent as usize].write(bytes, self.plane.clock.now, random);
         self.send_allowed_segments(flow, &plan, agent);
         self.keep_timers(slot as usize);
@@ -370,7 +377,6 @@ impl<O: Observer> Hosts<O> {
         let agent = self.workloads.first_agent as usize + slot;
         let plan = FlowPlan {
             agents: FlowAgents::Tcp(agent as u32),
-            start: transfer.started,
             stop: NEVER,
             connection: workload_state.slots.next_number(),
             mark: flag::CONNECTION | flow_plan.mark,
@@ -425,7 +431,7 @@ impl<O: Observer> Hosts<O> {
         self.workloads.count_packets(slot, -1);
         // Order is that of the connection; delays are those of the flow.
         let connection = &self.workloads.connections[slot];
-        self.plane.measured.delays[packet.flow as usize].next_seq = connection.next_seq;
+        self.plane.measured.deliveries[packet.flow as usize].delays.next_seq = connection.next_seq;
         Some(connection.plan)
     }
 
@@ -480,7 +486,8 @@ impl<O: Observer> Hosts<O> {
         let slot = self.workloads.slot_of_agent(agent);
         let connection_state = &mut self.workloads.connections[slot];
         let workload = &mut self.workloads.all[connection_state.workload as usize];
-        connection_state.next_seq = self.plane.measured.delays[workload.flow as usize].next_seq;
+        connection_state.next_seq =
+            self.plane.measured.deliveries[workload.flow as usize].delays.next_seq;
         let agent = agent as usize;
         while !connection_state.complete
             && self.receivers[agent].goodput_bytes() >= connection_state.due_bytes

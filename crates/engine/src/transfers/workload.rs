@@ -79,11 +79,10 @@ impl Workload {
         tcp: TcpConfig,
         floor: MinTransferTime,
         plan: &FlowPlan,
-        (duration, seed): (Time, u64),
+        ([start, duration], seed): ([Time; 2], u64),
         index_of: &[u32],
     ) -> Option<Self> {
         let transfers = flow.transfers.as_ref()?;
-        let start = plan.start;
         let end = plan.stop.min(duration);
         let stream = |purpose| RandomStream::new(seed, &format!("flows[{}]", flow.name), purpose);
         let opener = match &transfers.opened {
