@@ -316,7 +316,7 @@ impl Protocol {
     pub fn check(&self) -> Result<(), String> {
         match self {
             Self::Ldp(protocol) => protocol.check(),
-            Self::Ospf(protocol) => protocol.check(),
+            Self::Ospf(_) => Ok(()),
             Self::Rsvp(protocol) => protocol.check(),
         }
     }

@@ -266,18 +266,6 @@ impl Ospf {
         }
     }
 
-    /// Checks the state at the end of a run.
-    ///
-    /// # Errors
-    /// The first rule that does not hold.
-    pub fn check(&self) -> Result<(), String> {
-        let known = |router: &Router| router.database.len() == self.originations.len();
-        if self.routers.iter().all(known) {
-            return Ok(());
-        }
-        Err("ospf: a database lacks an LSA".into())
-    }
-
     /// Links of a node to its neighbours at present.
     fn neighbours(&self, origin: u32) -> Arc<Vec<RouterLink>> {
         let own = (0..)
