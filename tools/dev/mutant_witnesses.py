@@ -33,6 +33,7 @@ SEEN_COLUMNS = ["file", "test", "mutant"]
 SEEN_HEADING = "seen to fail with"
 HAND_HEADING = "What the tests were seen to catch"
 MAX_CODE_SHOWN = 60
+MAX_SAMPLES_SHOWN = 3
 MAX_TRIALS = 12
 MAX_PYTHON_TRIALS = 4
 """Of mutants for a file, in Python for a module that it imports."""
@@ -213,10 +214,15 @@ def fill_page() -> None:
 
 
 def _write_score_table() -> str:
-    """Write the table of scores of the page: each sample's first outcome, and all of today."""
+    """Write the table of scores of the page: first outcomes of samples, and all of today.
+
+    Of many samples it shows the first and the freshest; the file of scores has all.
+    """
     with open(SCORES, encoding="utf-8", newline="") as stream:
         scores = list(csv.DictReader(stream))
     seeds = sorted({row["seed"] for row in scores if row["seed"]})
+    if len(seeds) > MAX_SAMPLES_SHOWN:
+        seeds = [seeds[0], *seeds[1 - MAX_SAMPLES_SHOWN :]]
     heads = ["package", "mutants", *(f"sample {seed}, at first" for seed in seeds)]
     heads += ["all tried, now", "live, with reason"]
     lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
