@@ -19,7 +19,7 @@ impl Sender {
     pub(super) fn accept(&mut self, ack: &Ack, now: Time) -> u32 {
         if self.timestamps {
             self.rto.sample_echoed(ack.echo, now);
-        } else if self.timed < ack.ack {
+        } else if self.covers_timed_segment(ack) {
             self.timed = NONE;
             self.rto.sample_timed(self.timed_at, now);
         }
@@ -70,6 +70,12 @@ impl Sender {
         });
     }
 
+    /// Whether an acknowledgement covers the segment whose round trip is being timed.
+    #[inline]
+    fn covers_timed_segment(&self, ack: &Ack) -> bool {
+        self.timed < ack.ack
+    }
+
     /// Passes an acknowledgement to the control before anything changes.
     #[cold]
     pub(super) fn measure(&mut self, ack: &Ack, now: Time) {
@@ -79,7 +85,7 @@ impl Sender {
         let rtt = if self.timestamps {
             Some(now.saturating_sub(ack.echo))
         } else {
-            (self.timed < ack.ack).then(|| now - self.timed_at)
+            self.covers_timed_segment(ack).then(|| now - self.timed_at)
         };
         let view = ConnectionView {
             now,
