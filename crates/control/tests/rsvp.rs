@@ -338,6 +338,28 @@ fn rfc8733_s4_automatic_bandwidth_requests_the_largest_sample_of_an_interval() {
     }
 }
 
+/// RFC 8733 section 4.3: an adjustment is a change. Where the load is what is reserved, 125,000 B a second for
+/// 1 Mbit/s, nothing is signalled, even without a threshold.
+#[test]
+fn rfc8733_s4_3_a_load_that_is_reserved_already_changes_nothing() {
+    let mut trunk = session("trunk", 2, 1_000_000);
+    trunk.auto_bandwidth = Some(AutoBandwidth {
+        sample_ns: 1_000 * MS,
+        adjust_ns: 4_000 * MS,
+        threshold: 0.0,
+        minimum_bit_s: 0,
+        maximum_bit_s: 20_000_000,
+    });
+    let mut network = Network::new(2, chain(2), config(2, vec![trunk]));
+    network.run(500 * MS);
+    let rows = network.wires.rows.len();
+    for second in 0..8 {
+        network.wires.path_bytes += 125_000;
+        network.run((second * 1_000 + 1_500) * MS);
+    }
+    assert_eq!((network.rsvp.reserved(0), network.wires.rows.len()), (1_000_000, rows));
+}
+
 /// Whatever is asked, moved, resized and torn, in whatever order: at the end nothing is left, and
 /// after every step what links hold is what states hold (checked in `run`).
 #[test]
@@ -496,4 +518,26 @@ fn rfc4124_s6_1_a_path_has_its_class_type_unless_it_is_0() {
         assert_eq!((has("path"), has("resv")), (vec![class_type > 0], vec![false]));
         assert_eq!(network.events("up").len(), 1);
     }
+}
+
+/// A message may become known to a copy of all nodes no later than its handling, but for paths that act on it at
+/// once: a bypass takes over where it arrives, and automatic bandwidth counts packets.
+#[test]
+fn what_acts_on_a_message_at_once_allows_no_look_ahead() {
+    let mut plain = config(2, vec![session("a", 2, 1), session("b", 2, 1)]);
+    assert_eq!(plain.look_ahead(), None, "handled at once");
+    plain.processing_ns = 5 * MS;
+    assert_eq!(plain.look_ahead(), Some(5 * MS));
+    let mut bypass = plain.clone();
+    bypass.sessions[1].around = vec![0];
+    assert_eq!(bypass.look_ahead(), None);
+    let mut sampled = plain;
+    sampled.sessions[1].auto_bandwidth = Some(AutoBandwidth {
+        sample_ns: MS,
+        adjust_ns: MS,
+        threshold: 0.0,
+        minimum_bit_s: 1,
+        maximum_bit_s: 2,
+    });
+    assert_eq!(sampled.look_ahead(), None);
 }

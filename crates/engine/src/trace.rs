@@ -117,3 +117,33 @@ pub(crate) fn table(trace: &Trace, end: Time, threads: usize) -> Table {
     let filled = on_threads(threads, &columns, |(name, fill)| (*name, fill()));
     filled.into_iter().fold(Table::new("packets"), |table, (name, values)| table.ints(name, values))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_packet::Cause;
+
+    /// Each event has its number in [`EVENTS`], and the place that it is at: a link or a node, both for a packet
+    /// that a port dropped; -1 is where a column does not apply.
+    #[test]
+    fn an_event_has_its_own_place() {
+        let cause = Cause::QueueFull;
+        let (full, other) = (cause as i64, Cause::NoRoute);
+        for (event, name, place) in [
+            (Event::Sent { node: 7 }, "sent", [-1, 7, -1]),
+            (Event::Queued { link: 8 }, "queued", [8, -1, -1]),
+            (Event::Arrived { link: 8 }, "arrived", [8, -1, -1]),
+            (Event::Delivered { node: 7 }, "delivered", [-1, 7, -1]),
+            (Event::Dropped { cause, link: Some(8), node: 7 }, "dropped", [8, 7, full]),
+            (
+                Event::Dropped { cause: other, link: None, node: 7 },
+                "dropped",
+                [-1, 7, other as i64],
+            ),
+            (Event::Copied { node: 7 }, "copied", [-1, 7, -1]),
+        ] {
+            let (number, link, node, cause) = event_place(&event);
+            assert_eq!((EVENTS[number as usize], [link, node, cause]), (name, place));
+        }
+    }
+}

@@ -17,7 +17,13 @@ from trunkline.engine import simulate
 from trunkline.network import compile
 from trunkline.scenario import load
 
-from ..pinned_mechanisms import list_control, list_other_agents, list_tcp, write_mesh
+from ..pinned_mechanisms import (
+    list_control,
+    list_meters,
+    list_other_agents,
+    list_tcp,
+    write_mesh,
+)
 
 CENTURY = 100 * 365 * 86_400 * 10**9
 LONGEST_FRAME = -(-(2**30 + 1) * 8000 // 3) - 1
@@ -44,6 +50,7 @@ TEXTS = {
     "ldp": lambda: list_control()["LDP with OSPF, plain, 0 %"],
     "ospf": lambda: list_control()["OSPF, plain, 0 %"],
     "rsvp": lambda: list_control()["RSVP-TE, by load, 0 %"],
+    "meter": lambda: next(iter(list_meters().values())),
     "types": lambda: list_control()["class types, mam, "],
 }
 SESSION = "signalling.rsvp.sessions.0"
@@ -58,6 +65,9 @@ SPAN = [CENTURY], [CENTURY + 1], "at most 100 years"
 SHARE = [0, 1], [-0.001, 1.001]
 NOT_ZERO = [1], [0], "above 0"
 ANOTHER = 10**6
+FLOWS = {"queues": 8, "labelled": "five-tuple", "quantum_bytes": 1, "new_first": True,
+         "flow_limit_packets": None, "overflow": "tail", "batch": 1, "ways": 8}  # fmt: skip
+SEGMENT = {"node": 5, "destination": 5, "entry": 0, "label": 16_000, "rows": []}
 ATTRIBUTES = {"metric": 1, "delay_ns": 1, "risks": []}
 AUTO = f"{SESSION}.auto_bandwidth"
 APART = [{"session": 2, "from": "link"}], [{"session": 3, "from": "link"}]
@@ -108,6 +118,15 @@ RULES: list[tuple[str, str, list[Any], list[Any], str]] = [
     ("tcp", "ports.0.classifier", [{"rows": [[[0, 0]] * 72], "flow_rows": [0] * 6}],
      [{"rows": [[[0, 0]] * 72], "flow_rows": [0] * 5},
       {"rows": [[[0, 0]] * 72], "flow_rows": [1] * 6}], "flow_rows"),
+    ("tcp", "ports.0.classes.0.queue.flows",
+     [FLOWS | {"queues": 65_535, "ways": 1}, *(FLOWS | {"queues": it} for it in (8, 16, None))],
+     [FLOWS | {"queues": 0}, FLOWS | {"queues": 65_536}], "has 1 to 65535 queues by flow"),
+    *(("tcp", "ports.0.classes.0.queue.flows", [], [FLOWS | {key: 0}], "batch of flows are above 0")
+      for key in ("quantum_bytes", "batch")),
+    ("tcp", "ports.0.classes.0.queue.flows", [FLOWS | {"queues": 2, "ways": 2}],
+     [FLOWS | {"ways": 0}, FLOWS | {"queues": 12}, FLOWS | {"queues": 4}], "a multiple of ways"),
+    ("meter", "conditioners.0.classifier.rows", [[[[1, 0]] * 72]], [[[[1, 0]] * 73]], "72 columns"),
+    ("meter", "conditioners.0.classifier.rows", [], [[[[2, 0]] * 72]], "a class that does not"),
     *(("processing", f"nodes.1.processing.{key}", *SPAN)
       for key in ("fixed_ns", "ip_lookup_ns", "label_lookup_ns")),
     ("call", "flows.0.call.playout_ns", *SPAN),
@@ -241,6 +260,10 @@ RULES: list[tuple[str, str, list[Any], list[Any], str]] = [
       {"static": [{"node": 1, "destination": 5, "link": 0, "distance": 1}]},
       {"static": [{"node": 0, "destination": 5, "link": 16, "distance": 1}]}],
      "static route of node"),
+    ("labels", "routing", [{"segments": [SEGMENT]}],
+     [{"segments": [SEGMENT | {key: 6}]} for key in ("node", "destination")],
+     "its node does not exist"),
+    ("labels", "routing", [], [{"segments": [SEGMENT | {"entry": ANOTHER}]}], "nhlfe does not"),
     ("ldp", f"{LDP}.flow", [], [0, 5], ""),
     *(("ldp", f"{LDP}.{key}", [1], [0], "intervals of LDP") for key in
       ("hello_ns", "resend_ns", "retry_ns")),
@@ -329,3 +352,23 @@ def test_a_number_is_accepted_at_its_bound_and_refused_beyond(name: str) -> None
             assert reason in why, (place, value)
             # A value of another type is no number out of range.
             assert " at line " not in why, (place, value)
+
+
+def test_a_node_segment_needs_room_for_its_label() -> None:
+    """Four labels are the most on a packet: another has room only where it is the last already."""
+    document = json.loads(make_network("labels"))
+    document["nhlfe"][0]["push"] = [16, 17, 18, 19]
+    for label, fits in ((19, True), (20, False)):
+        document["routing"] = {"segments": [SEGMENT | {"label": label}]}
+        network = json.dumps(document)
+        if fits:
+            simulate(network, seeds=[1], threads=1)
+        else:
+            with pytest.raises(ValueError, match="there is no room for it on a packet"):
+                simulate(network, seeds=[1], threads=1)
+
+
+def test_what_is_no_list_of_flows_is_refused_by_what_it_should_be() -> None:
+    document = json.loads(make_network("tcp")) | {"flows": 5}
+    with pytest.raises(ValueError, match="expected a list of flows"):
+        simulate(json.dumps(document), seeds=[1], threads=1)

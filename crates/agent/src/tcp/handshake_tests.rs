@@ -81,3 +81,27 @@ fn rfc7323_s2_2_options_of_a_syn() {
     let stamped = TcpConfig { timestamps: true, ack_bytes: 52, ..config(true) };
     assert_eq!(stamped.syn_bytes(), 60);
 }
+
+/// Linux 6.1: `tcp_synack_retries` is 5, after which another SYN opens the receiver anew, and
+/// `tcp_orphan_retries` 8, after which its FIN is not sent again.
+#[test]
+fn linux_tcp_synack_retries_and_tcp_orphan_retries_of_the_receiver() {
+    let count = |handshake: &mut Handshake, packet| {
+        let mut sent = 0;
+        while let Some(again) = handshake.on_server_timer(false, handshake.server_timer()) {
+            assert_eq!(again, packet);
+            sent += 1;
+        }
+        sent
+    };
+    for linux in [false, true] {
+        let mut handshake = Handshake::new(&config(linux));
+        assert!(handshake.on_syn(0));
+        assert_eq!(handshake.on_server_timer(false, handshake.server_timer() - 1), None);
+        assert_eq!(count(&mut handshake, BarePacket::Syn), 5);
+        assert!(handshake.on_syn(1000 * SECOND));
+        assert_eq!(handshake.on_ack(1000 * SECOND + MS), Some(Some(MS)));
+        assert!(handshake.close(1001 * SECOND));
+        assert_eq!(count(&mut handshake, BarePacket::Fin), 8);
+    }
+}

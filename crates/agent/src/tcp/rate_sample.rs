@@ -277,4 +277,19 @@ mod delivery_rate {
         let last = sampler.sample(&ack(4), 201 * MS, 0);
         assert_eq!((last.acked, last.rtt, last.total), (1, None, 4));
     }
+
+    /// Section 4.1.2.4 of the draft: the bubble is past when all that is in flight now has been delivered, and
+    /// one segment at least.
+    #[test]
+    fn s4_3_a_limit_lasts_until_what_is_in_flight_is_delivered() {
+        for (delivered, in_flight, until) in [(5, 3, 8), (5, 0, 5), (0, 0, 1)] {
+            let mut sampler = RateSampler { delivered, ..RateSampler::default() };
+            sampler.limit(in_flight);
+            assert_eq!(sampler.limited_until, until);
+        }
+        for (full_until, window_full) in [(4, false), (5, true), (6, true)] {
+            let sampler = RateSampler { delivered: 5, full_until, ..RateSampler::default() };
+            assert_eq!(sampler.totals().window_full, window_full, "{full_until}");
+        }
+    }
 }

@@ -151,3 +151,40 @@ impl Tables {
         self.ilm[node as usize].insert(label, self.nhlfe.len() as u32 - 1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Network, Nhlfe};
+    use serde_json::json;
+
+    /// Entries 0, 1, ... that send on the links of the same numbers.
+    fn tables(entries: u32) -> Tables {
+        let run = json!({"duration_ns": 1, "warmup_ns": 0, "seed": 1, "trace": false,
+            "waits": false, "delivered_marks": false, "events_per_instant": 1});
+        let empty = json!({"format": 2, "name": "", "nodes": [], "links": [], "ports": [],
+            "flows": [], "paths": [], "ftn": [], "ilm": [], "nhlfe": [], "probes": [], "run": run});
+        let mut network: Network = serde_json::from_value(empty).expect("an empty network");
+        network.nhlfe =
+            (0..entries).map(|link| Nhlfe { link: Some(link), ..Nhlfe::default() }).collect();
+        Tables::new(&network, 1)
+    }
+
+    /// An entry may do as another one does that does as a third, over eight of them. What leads farther, or
+    /// round in a circle, is no way for a packet.
+    #[test]
+    fn overlays_lead_over_eight_entries_at_most() {
+        let mut tables = tables(10);
+        for entry in 0..8 {
+            tables.add_overlay(entry, entry, EntryOverlay::As(entry + 1));
+        }
+        assert!((0..8).all(|entry| tables.nhlfe[entry].link == 8));
+        tables.add_overlay(8, 8, EntryOverlay::As(9));
+        let links: Vec<u32> = (0..10).map(|entry| tables.nhlfe[entry].link).collect();
+        assert_eq!(links, [&[CHANGED_ENTRIES][..], &[9; 9]].concat());
+        tables.add_overlay(9, 9, EntryOverlay::As(0));
+        assert!((0..10).all(|entry| tables.nhlfe[entry].link == CHANGED_ENTRIES));
+        (0..10).for_each(|owner| tables.remove_overlays(owner));
+        assert!((0..10).all(|entry| tables.nhlfe[entry].link == entry as u32));
+    }
+}

@@ -373,6 +373,19 @@ mod tests {
             assert_eq!(pie.next_update, 120_000_000);
         }
 
+        /// Section 4.4: a queue at rest whose burst allowance was used has it again at the next update.
+        #[test]
+        fn s4_4_a_queue_at_rest_has_its_burst_allowance_again() {
+            for arithmetic in [Arithmetic::Exact, Arithmetic::Linux] {
+                let mut pie = Pie::new(&PieConfig { arithmetic, ..PLAIN }, 8_000_000).unwrap();
+                (pie.burst_left, pie.left_at) = (1, Some(3));
+                pie.advance(14_999_999);
+                assert_eq!((pie.burst_left, pie.left_at), (1, Some(3)));
+                pie.advance(15_000_000);
+                assert_eq!((pie.burst_left, pie.left_at), (150_000_000, None), "{arithmetic:?}");
+            }
+        }
+
         /// Section 4.4: the burst allowance is full again where this delay and the last are below half the
         /// target and the probability is 0. (7.5, 7 ms) falls as well: 0.125 * -7.5 + 1.25 * 0.5 ms.
         #[test]

@@ -188,4 +188,15 @@ mod rfc8257 {
         dctcp.update(Growth::Linux);
         assert_eq!(dctcp.alpha, 0.0);
     }
+
+    /// `dctcp_update_alpha` in 1024ths: from 1024 a sixteenth, 64, off, and the share of marks in 64ths: none of 64
+    /// marked 960, all 1024, half 992.
+    #[test]
+    fn linux_dctcp_update_alpha_in_1024ths() {
+        for (acked_marked, alpha) in [(0, 960.0), (64, 1024.0), (32, 992.0), (1, 961.0)] {
+            let mut dctcp = Dctcp { alpha: 1.0, window_end: 0, acked: 64, acked_marked };
+            dctcp.update(Growth::Linux);
+            assert_eq!(dctcp.alpha, alpha / 1024.0, "{acked_marked}");
+        }
+    }
 }

@@ -327,4 +327,31 @@ mod tests {
             assert_eq!(seen, last);
         }
     }
+
+    /// RFC 9406 section 4.2: at most L = 8 segments an acknowledgement in HyStart's slow start, a quarter of them in
+    /// the conservative one; once it ended, slow start is the standard one: 20 for 20.
+    #[test]
+    fn rfc9406_s4_2_the_window_opens_by_eight_or_two_until_the_end() {
+        for (conservative, ended, opened) in
+            [(false, false, 8.0), (true, false, 2.0), (false, true, 20.0), (true, true, 20.0)]
+        {
+            let mut plus = HyStartPlusPlus::new(false);
+            let rest = ConservativeSlowStart { baseline: 1, rounds_left: 3 };
+            plus.conservative = conservative.then_some(rest);
+            if ended {
+                plus.end();
+            }
+            let mut window = window(100.0);
+            assert_eq!(plus.open(&mut window, 20.0), 0.0);
+            assert_eq!(window.cwnd, 100.0 + opened, "{conservative:?} {ended}");
+        }
+    }
+
+    /// `bictcp_state` after a loss: slow start is watched again, and the round trip under way continues to its end.
+    #[test]
+    fn linux_bictcp_reset_keeps_the_end_of_the_round_trip() {
+        let mut start = LinuxHyStart { found: true, end: 77, ..LinuxHyStart::new(true) };
+        start.forget();
+        assert_eq!((start.found, start.end, start.paced), (false, 77, true));
+    }
 }

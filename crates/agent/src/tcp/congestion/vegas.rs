@@ -152,6 +152,17 @@ mod brakmo1995 {
         assert_eq!((window.cwnd, window.ssthresh), (17.0, 17.0));
     }
 
+    /// `tcp_current_ssthresh`: three quarters of the window at least, 10 + 5 of 21 in whole segments.
+    #[test]
+    fn linux_tcp_current_ssthresh_leaves_three_quarters_of_the_window() {
+        for (growth, ssthresh) in [(Growth::Linux, 15.0), (Growth::Segments, 15.75)] {
+            let mut window = Window { cwnd: 20.0, ssthresh: 2.0, cap: 1000, credit: 0, growth };
+            let vegas = Vegas { base: 100_000, round_min: 105_000, samples: 10, end: 0 };
+            vegas.step(&mut window, 1.0);
+            assert_eq!((window.cwnd, window.ssthresh), (21.0, ssthresh));
+        }
+    }
+
     /// `tcp_vegas_pkts_acked`: in microseconds, plus one so that it is never 0. `tcp_vegas_cong_avoid`: a round
     /// with two samples or fewer is no measure, and the window grows as Reno's, by one of 20 in 20.
     #[test]

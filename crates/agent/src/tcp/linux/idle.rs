@@ -107,3 +107,33 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::tests::plain;
+
+    /// Linux 6.1, `tcp_slow_start_after_idle_check` and `tcp_cwnd_restart`: more than a timeout after the last
+    /// segment the window falls by half, and again for each timeout, to the first window; not while something
+    /// is outstanding, before the first segment, or where pauses do nothing.
+    #[test]
+    fn tcp_cwnd_restart_halves_for_each_timeout_while_nothing_is_outstanding() {
+        for (timeouts, outstanding, next, after_idle, cwnd) in [
+            (1, 0, 5, AfterIdle::Restart, 80.0),
+            (3, 0, 5, AfterIdle::Restart, 20.0),
+            (9, 0, 5, AfterIdle::Restart, 10.0),
+            (9, 1, 5, AfterIdle::Restart, 80.0),
+            (9, 0, 0, AfterIdle::Restart, 80.0),
+            (9, 0, 5, AfterIdle::Keep, 80.0),
+        ] {
+            let config = TcpConfig { linux: true, after_idle, ..plain() };
+            let mut sender = Sender::new(&config);
+            sender.application = Some(Box::new(Application::new(&config)));
+            (sender.next, sender.sent_at, sender.window.cwnd) = (next, 0, 80.0);
+            (0..outstanding).for_each(|_| sender.queue.push(0));
+            let rto = sender.estimator.rto();
+            sender.restart_after_idle(timeouts * rto * TICK_NS);
+            assert_eq!(sender.window.cwnd, cwnd, "{timeouts} {outstanding} {next} {after_idle:?}");
+        }
+    }
+}

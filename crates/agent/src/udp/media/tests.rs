@@ -1,6 +1,6 @@
 use super::{
-    report_bytes, ArrivedMediaPacket, Encoder, FeedbackLog, MediaConfig, MediaPlayer, Nada,
-    REPORT_INTERVAL,
+    report_bytes, ArrivedMediaPacket, EncodedFrame, Encoder, FeedbackLog, MediaConfig, MediaPlayer,
+    Nada, REPORT_INTERVAL,
 };
 use trunkline_units::{Span, Time, SECOND};
 
@@ -243,4 +243,25 @@ fn rfc8888_s3_1_reports_overlap_so_that_the_loss_of_one_loses_nothing() {
     // 20 B and 2 B a packet, padded: 10 packets.
     assert_eq!((report_bytes(10), report_bytes(9)), (40, 40));
     assert_eq!(REPORT_INTERVAL, 100 * MS);
+}
+
+/// Frames each 40 ms, 100 ms from capture to picture. The first is not there: the picture starts with the
+/// second, 140 ms after the first capture, and what was missing before is no stall. Frames 2 and 3 are missing:
+/// one stall of 80 ms; frame 5 another one of 40. The rate changes with frames 4 and 7.
+#[test]
+fn a_player_starts_with_a_picture_and_stalls_without_one() {
+    let mut player = MediaPlayer::new(40 * MS, 100 * MS);
+    for frame in 0..8 {
+        let rate_bit_s = [1, 1, 1, 1, 2, 2, 2, 1][frame as usize];
+        player.expect(EncodedFrame { captured_at: frame * 40 * MS, packets: 2, rate_bit_s });
+        for packet in 0..if [0, 2, 3, 5].contains(&frame) { 1 } else { 2 } {
+            player.on_packet(frame as u32, (frame * 40 + 10 + packet) * MS);
+        }
+    }
+    let viewing = player.viewing(SECOND);
+    assert_eq!((viewing.began, viewing.start_up), (Some(0), Some(140 * MS)));
+    assert_eq!((viewing.stalls, viewing.stalled), (2, 120 * MS));
+    assert_eq!((viewing.chunks, viewing.rates, viewing.switches), (4, 1 + 2 + 2 + 1, 2));
+    // A picture is shown when its time is past, not at it.
+    assert_eq!([340, 341].map(|ms| player.viewing(ms * MS).chunks), [2, 3]);
 }

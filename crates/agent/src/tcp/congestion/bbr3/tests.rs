@@ -356,3 +356,43 @@ fn s5_5_10_3_a_probe_begins_without_the_deliveries_of_before() {
     drive.control.latest.reset();
     assert_eq!((drive.control.latest.rate, drive.control.latest.inflight), (0.0, 0.0));
 }
+
+/// Section 5.6.3: what is sent at once is what the pace gives in 1 ms, at least 2 segments and at most 64 KiB; the
+/// window has room for three of them, for four segments at least, and for two more while it probes upward.
+#[test]
+fn s5_6_4_the_window_has_room_for_what_is_sent_at_once() {
+    let largest = 3.0 * 65_536.0 / 1460.0;
+    for (pace, inflight, room) in
+        [(1e6, 0.0, 6.0), (1e6, 50.0, 50.0), (7.3e6, 0.0, 15.0), (1e9, 0.0, largest)]
+    {
+        for (mode, more) in [(Mode::Cruise, 0.0), (Mode::Up, 2.0)] {
+            let mut drive = Drive::in_mode(mode);
+            drive.control.pace = pace;
+            let found = drive.control.inflight(inflight / TRIP_US as f64, 1.0);
+            assert!((found - room - more).abs() < 1e-9, "{pace} {inflight} {mode:?}: {found}");
+        }
+    }
+}
+
+/// Section 5.6.2: the pace is the gain times the rate, 1 % less; until the pipe is full it only rises.
+#[test]
+fn s5_6_2_the_pace_is_one_per_cent_below_the_rate() {
+    let by_hand = 1.25 * 1460.0 * 1000.0 * 0.99;
+    for (full, before, after) in [(true, 1e9, by_hand), (false, 1e9, 1e9), (false, 1.0, by_hand)] {
+        let mut drive = Drive::in_mode(Mode::Cruise);
+        (drive.control.full.reached, drive.control.pace) = (full, before);
+        drive.control.set_pace_with_gain(1.25);
+        assert!((drive.control.pace - after).abs() < 1e-6, "{full} {before}");
+    }
+}
+
+/// Section 5.5.6: the filter holds two cycles; one without a sample does not replace what is known.
+#[test]
+fn s5_5_6_a_cycle_without_a_sample_keeps_the_maximum() {
+    for (best, after) in [([5.0, 3.0], [3.0, 0.0]), ([5.0, 0.0], [5.0, 0.0])] {
+        let mut drive = Drive::in_mode(Mode::Cruise);
+        drive.control.best = best;
+        drive.control.advance_max_rate();
+        assert_eq!(drive.control.best, after);
+    }
+}
