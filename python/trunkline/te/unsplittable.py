@@ -153,7 +153,7 @@ def compute_lower_bound(
     narrowest link of its widest path.
     """
     lower_bound = split_bound
-    narrowest = float(topology.capacity.min(initial=1))
+    narrowest = min(topology.capacity.tolist(), default=1)
     widest: dict[int, list[float]] = {}
     for each in sorted(demands, key=lambda each: -each.rate):
         if each.rate / narrowest <= lower_bound:

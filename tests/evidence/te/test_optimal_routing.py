@@ -10,7 +10,7 @@ import sndlib
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
-from trunkline.te import column_generation, fortz_thorup, igp_weights
+from trunkline.te import column_generation, fortz_thorup, frank_wolfe, igp_weights
 from trunkline.te.arc_formulation import decompose_flow, minimise_congestion
 from trunkline.te.frank_wolfe import _find_step_length
 from trunkline.te.igp_weights import _choose_start_weights, search_weights
@@ -480,3 +480,17 @@ def test_fortz_thorup_2000_weights_change_by_1_2_4_and_8_up_and_down(monkeypatch
     assert [weight for arc, weight in tried if arc == 1] == [20, 18, 17, 15, 11]
     assert tried[0][0] == 1
     assert found.evaluations == 13
+
+
+def test_frank_wolfe_takes_the_steps_that_it_says() -> None:
+    """The first routing is step 1; the second moves half of the traffic to the other way."""
+    graph = build_topology("SATB", [Arc(*ends, 10) for ends in ("SA", "AT", "SB", "BT")])
+    traffic = np.zeros((4, 4))
+    traffic[0, graph.node_number["T"]] = 10
+    routings = {
+        steps: frank_wolfe.minimise_utilisation(graph, traffic, 0.0, steps) for steps in (1, 2)
+    }
+    assert {steps: each.steps for steps, each in routings.items()} == {1: 1, 2: 2}
+    assert [each.mlu for each in routings.values()] == pytest.approx([1.0, 0.5], abs=1e-6)
+    # The bound of the even prices is that of half on each way from the start.
+    assert frank_wolfe.minimise_utilisation(graph, traffic, target_gap=1.0).steps == 1

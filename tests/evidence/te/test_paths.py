@@ -219,3 +219,11 @@ def test_no_pair_of_all_is_cheaper_and_the_cheaper_path_is_first(kind):
             # With fewer paths than are tried nothing is left open.
             assert pair.is_optimal
     assert found_some > 5
+
+
+def test_as_many_paths_as_are_asked_for_are_found_and_no_more():
+    graph = build_topology("CDEFGH", [Arc(a, b, 1, igp=cost) for a, b, cost in TEXTBOOK])
+    found = [list(find_k_shortest_paths(graph, 0, 5, graph.igp, count)) for count in range(9)]
+    # The textbook's graph has seven paths from C to H.
+    assert [len(each) for each in found] == [0, 1, 2, 3, 4, 5, 6, 7, 7]
+    assert all(each == found[8][: len(each)] for each in found)

@@ -339,3 +339,29 @@ def test_two_that_name_each_other_are_placed_apart_from_a_third_too():
     )
     found = ways(graph, place_paths(graph, asked))
     assert (found["r"], {found["p"], found["q"]}) == ("PQT", {"PRT", "PUT"})
+
+
+def test_bhandari_1999_a_path_in_the_way_moves_or_the_refusal_says_where_to() -> None:
+    """A-B-C-Z of the trap leaves no second path; A-B-E-Z and A-D-C-Z are apart."""
+    links = [("A", "B", 1), ("B", "C", 1), ("C", "Z", 1), ("A", "D", 3), ("D", "C", 1)]
+    links += [("B", "E", 1), ("E", "Z", 3)]
+    graph = build_topology("AZBCDE", add_reverse_arcs(Arc(a, b, 9, igp=c) for a, b, c in links))
+    asked = [
+        PathRequest("p", 0, 1, PathConstraints(1)),
+        PathRequest("q", 0, 1, PathConstraints(1), disjoint_from=(("p", "link"),)),
+    ]
+    assert set(ways(graph, place_paths(graph, asked)).values()) == {"ABEZ", "ADCZ"}
+    listed = place_paths(graph, asked, order="listed")
+    assert ways(graph, listed) == {"p": "ABCZ"}
+    refusal = listed.outcomes[1].refusal
+    assert refusal is not None
+    assert (refusal.reason, refusal.partner) == ("disjoint", "p")
+    pair = {"".join(graph.list_node_names(path)) for path in refusal.pair}
+    assert pair == {"ABEZ", "ADCZ"}
+    # Without room there is no pair either: p keeps its bandwidth and the refusal names no other.
+    asked[1] = PathRequest("q", 0, 1, PathConstraints(10), disjoint_from=(("p", "link"),))
+    full = place_paths(graph, asked)
+    assert ways(graph, full) == {"p": "ABCZ"}
+    assert full.outcomes[1].refusal is not None
+    assert full.outcomes[1].refusal.partner == ""
+    assert full.compute_loads().sum() == 3

@@ -595,3 +595,22 @@ def test_all_paths_and_bypasses_are_listed_as_long_as_they_are_few(
         assert [len(each) for each in program.columns_of] == [
             len(list_paths(graph, *pair)) for pair in ends
         ]
+
+
+@pytest.mark.parametrize(("capacity", "ends_on"), [(50, "SAT"), (100, "SAT"), (110, "SBT")])
+def test_a_bypass_moves_to_a_way_on_which_it_is_less_busy(capacity: int, ends_on: str) -> None:
+    """60 of a link that fails, over A of 100 or over B."""
+    links = {"SA": 100, "AT": 100, "SB": capacity, "BT": capacity, "ST": 200}
+    graph = build_topology("STAB", add_reverse_arcs(Arc(*e, rate) for e, rate in links.items()))
+    failures = np.array([graph.link == link for link in (-1, graph.links.index("S-T"))])
+    rates = np.array([[60.0, 0.0], [30.0, 0.0]])
+    program = BypassProgram(graph, [(0, 1), (0, 2)], rates, failures, "facility-bypass")
+    for demand, way in enumerate(("ST", "SA")):
+        program._add_column(demand, ProtectedPath(graph.find_path_through(*way), None))
+    arc = graph.find_path_through("S", "T")[0]
+    program.bypasses[arc] = [graph.find_path_through(*"SAT")]
+    program._choose_bypass(arc, 0)
+    program._move_bypasses([0, 1])
+    assert graph.list_node_names(program._get_bypass(arc)) == tuple(ends_on)
+    busiest = (program._sum_loads([0, 1]) / graph.capacity).max()
+    assert busiest == pytest.approx(0.6 if ends_on == "SAT" else 60 / capacity)
