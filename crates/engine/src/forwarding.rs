@@ -15,7 +15,7 @@ impl<O: Observer> DataPlane<O> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, index: usize) -> NextStep {
         let link = &mut self.ports.links[index];
-        if !link.has_arrivals() {
+        if !link.onward.has_arrivals() {
             if link.onward == OnwardHop::Crosses {
                 return self.note_message_elsewhere(index as u32);
             } else if link.onward == OnwardHop::EventFree {
@@ -338,7 +338,8 @@ impl<O: Observer> DataPlane<O> {
         }
         let starts = if O::ACTIVE { link.idle_from(self.clock.now) } else { 0 };
         let departs = link.enter_plain(self.clock.now, id, size + link.header, 0);
-        if link.has_arrivals() {
+        let onward = link.onward;
+        if onward.has_arrivals() {
             if link.wire.len() == 1 {
                 // Not pending: no packet was on the wire.
                 let due = departs + link.delay;
@@ -353,7 +354,9 @@ impl<O: Observer> DataPlane<O> {
         if O::ACTIVE {
             self.observer.on_transmission_start(id, starts);
         }
-        self.go_on_from_fifo(index, id);
+        if onward != OnwardHop::Arrives {
+            self.go_on_from_fifo(onward, index, id);
+        }
     }
 
     /// The queue of such a port is full.
@@ -414,7 +417,7 @@ impl<O: Observer> DataPlane<O> {
                 starts = Some(link.idle_from(self.clock.now));
             }
             let offer = link.offer_fifo(self.clock.now, id, bytes, place.precedence, capable);
-            if !link.has_arrivals() {
+            if !link.onward.has_arrivals() {
                 link.forget_departed();
             } else if let (QueueDecision::Queued { .. }, 1) = (offer, link.wire.len()) {
                 let due = link.wire.get(link.wire.head()).at + link.delay;
@@ -443,7 +446,8 @@ impl<O: Observer> DataPlane<O> {
                 if classful {
                     self.start_transmission(index as usize, passes);
                 } else {
-                    self.go_on_from_fifo(index, id);
+                    let onward = self.ports.links[index as usize].onward;
+                    self.go_on_from_fifo(onward, index, id);
                 }
             }
             QueueDecision::Dropped(cause) => {
@@ -455,13 +459,12 @@ impl<O: Observer> DataPlane<O> {
 
     /// Does with the packet that a FIFO has accepted last what need not wait for its arrival.
     #[inline(always)]
-    fn go_on_from_fifo(&mut self, index: u32, id: PacketId) {
-        let link = &self.ports.links[index as usize];
-        match link.onward {
+    fn go_on_from_fifo(&mut self, onward: OnwardHop, index: u32, id: PacketId) {
+        match onward {
             OnwardHop::Arrives => {}
             OnwardHop::Announced if !self.arena[id].is_message() => {}
-            OnwardHop::Announced => self.announce_message(index, *link.newest()),
-            OnwardHop::Crosses => self.send_to_other_region(index, *link.newest()),
+            OnwardHop::Announced => self.announce_accepted_message(index),
+            OnwardHop::Crosses => self.send_accepted_to_other_region(index),
             OnwardHop::EventFree | OnwardHop::CatchesUp => self.forward_without_event(index),
         }
     }

@@ -95,6 +95,15 @@ pub enum OnwardHop {
     CatchesUp,
 }
 
+impl OnwardHop {
+    /// Whether each packet has an event here when it reaches the far end.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_arrivals(self) -> bool {
+        matches!(self, Self::Arrives | Self::Announced)
+    }
+}
+
 /// The short ways through common ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortKind {

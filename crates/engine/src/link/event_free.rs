@@ -5,13 +5,6 @@ use trunkline_packet::PacketId;
 use trunkline_units::Time;
 
 impl Link {
-    /// Whether each packet has an event here when it reaches the far end.
-    #[inline(always)]
-    #[must_use]
-    pub fn has_arrivals(&self) -> bool {
-        matches!(self.onward, super::OnwardHop::Arrives | super::OnwardHop::Announced)
-    }
-
     /// Whether each packet's departure is known on its admission.
     #[must_use]
     pub fn is_fifo(&self) -> bool {

@@ -125,9 +125,15 @@ impl<O: Observer> DataPlane<O> {
         self.region.announces = announces;
     }
 
-    /// Announces a message with a known departure.
+    /// Announces the last packet that a port accepted, a message.
     #[cold]
     #[inline(never)]
+    pub(crate) fn announce_accepted_message(&mut self, index: u32) {
+        self.announce_message(index, *self.ports.links[index as usize].newest());
+    }
+
+    /// Announces a message with a known departure.
+    #[cold]
     pub(crate) fn announce_message(&mut self, link: u32, departure: Departure) {
         let Link { to, delay, .. } = self.ports.links[link as usize];
         let (at, packet) = (departure.at + delay, self.arena[departure.packet]);
@@ -157,8 +163,13 @@ impl<O: Observer> DataPlane<O> {
         NextStep::Forwarded
     }
 
-    /// Sends a packet with a known departure to the other side.
+    /// Sends the last packet that a port at the edge accepted to the other side.
     #[inline(never)]
+    pub(crate) fn send_accepted_to_other_region(&mut self, index: u32) {
+        self.send_to_other_region(index, *self.ports.links[index as usize].newest());
+    }
+
+    /// Sends a packet with a known departure to the other side.
     pub(crate) fn send_to_other_region(&mut self, link: u32, departure: Departure) {
         let id = departure.packet;
         if self.region.announces && self.arena[id].is_message() {
