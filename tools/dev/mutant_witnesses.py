@@ -33,7 +33,6 @@ SEEN_COLUMNS = ["file", "test", "mutant"]
 SEEN_HEADING = "seen to fail with"
 HAND_HEADING = "What the tests were seen to catch"
 MAX_CODE_SHOWN = 60
-MAX_SAMPLES_SHOWN = 3
 MAX_TRIALS = 12
 MAX_PYTHON_TRIALS = 4
 """Of mutants for a file, in Python for a module that it imports."""
@@ -216,27 +215,25 @@ def fill_page() -> None:
 def _write_score_table() -> str:
     """Write the table of scores of the page: first outcomes of samples, and all of today.
 
-    Of many samples it shows the first and the freshest; the file of scores has all.
+    Of each package it shows the first sample and the freshest two; the file of scores has all.
     """
     with open(SCORES, encoding="utf-8", newline="") as stream:
         scores = list(csv.DictReader(stream))
-    seeds = sorted({row["seed"] for row in scores if row["seed"]})
-    if len(seeds) > MAX_SAMPLES_SHOWN:
-        seeds = [seeds[0], *seeds[1 - MAX_SAMPLES_SHOWN :]]
-    heads = ["package", "mutants", *(f"sample {seed}, at first" for seed in seeds)]
+    heads = ["package", "mutants", "first sample", "last but one", "last sample"]
     heads += ["all tried, now", "live, with reason"]
     lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     for name in (*CRATES, *PACKAGES):
         rows = [row for row in scores if row["package"] == name]
         if not rows:
             continue
-        at_first = {row["seed"]: _describe_first(row) for row in rows}
+        samples = [_describe_first(row) for row in rows if row["seed"]]
+        shown = [*samples[:1], *samples[1:][-2:]]
         tried, equivalent, caught, listed = (
             sum(int(row[key]) for row in rows)
             for key in ("tried", "equivalent", "caught", "listed")
         )
         cells = [f"`{name}`", max(rows, key=lambda row: row["seed"])["mutants"]]
-        cells += [at_first.get(seed, "") for seed in seeds]
+        cells += shown + [""] * (3 - len(shown))
         cells += [f"{caught} of {tried - equivalent}, {100 * caught / (tried - equivalent):.1f} %"]
         cells += [f"{listed}, {equivalent} of them equivalent"]
         lines.append(f"| {' | '.join(cells)} |")
@@ -247,7 +244,7 @@ def _describe_first(row: dict[str, str]) -> str:
     """Describe how many mutants of a sample were caught before tests were added for it."""
     count, caught = int(row["tried"]) - int(row["equivalent"]), int(row["caught_at_first"])
     bounds = f" ({row['low_percent']} to {row['high_percent']})"
-    return f"{caught} of {count}, {100 * caught / count:.1f} %{bounds}"
+    return f"{row['seed']}: {caught} of {count}, {100 * caught / count:.1f} %{bounds}"
 
 
 def _read_changes_by_hand(text: str) -> dict[str, list[tuple[str, str]]]:
