@@ -72,7 +72,7 @@ struct NodeStatistics {
     socket: Netlink,
     devices: Vec<(i32, String)>,
     shows: Option<CommandBatch>,
-    classes: Vec<String>,
+    queues: Vec<String>,
     protocols: String,
 }
 
@@ -97,7 +97,7 @@ impl Snapshot {
                     socket,
                     devices,
                     shows,
-                    classes: Vec::new(),
+                    queues: Vec::new(),
                     protocols: String::new(),
                 })
             };
@@ -106,7 +106,7 @@ impl Snapshot {
         Ok(Self { nodes })
     }
 
-    /// Reads the counters of a node's classes and protocols.
+    /// Reads the counters of a node's disciplines, classes and protocols.
     ///
     /// # Errors
     /// The counters that could not be read.
@@ -116,15 +116,11 @@ impl Snapshot {
         orders: &GuestOrders,
         spaces: &NodeNamespaces,
     ) -> Result<(), String> {
-        let NodeStatistics { socket, devices, classes, protocols, .. } = &mut self.nodes[node];
+        let NodeStatistics { socket, devices, queues, protocols, .. } = &mut self.nodes[node];
         for (number, device) in devices.iter() {
             let counters = socket.counters(*number).map_err(|why| why.to_string())?;
-            let list: Vec<String> = counters
-                .iter()
-                .filter(|each| each.kind_name == "class")
-                .map(format_counters)
-                .collect();
-            classes.push(format!("\"{device}\":[{}]", list.join(",")));
+            let list: Vec<String> = counters.iter().map(format_counters).collect();
+            queues.push(format!("\"{device}\":[{}]", list.join(",")));
         }
         *protocols = run_in_namespace(spaces, node, &orders.nodes[node].name, || {
             let read = |file: &str| {
@@ -191,7 +187,7 @@ impl Snapshot {
             let place = format!("snapshot-{number}/{}", node_orders.name);
             let shown = node.shows.map(CommandBatch::finish).transpose()?;
             archive.put(format!("{place}/tc"), shown.unwrap_or_default());
-            archive.put(format!("{place}/classes"), format!("{{{}}}", node.classes.join(",")));
+            archive.put(format!("{place}/queues"), format!("{{{}}}", node.queues.join(",")));
             archive.put(format!("{place}/counters"), node.protocols);
         }
         Ok(())
