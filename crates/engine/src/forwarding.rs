@@ -10,6 +10,9 @@ use crate::queue::{QueueDecision, SizeAndMarks};
 use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
 use trunkline_packet::{Cause, Ecn, PacketId};
 
+/// How far behind the head of a wire its entries are fetched: a cache line of them, and those that are read.
+const ENTRIES_AHEAD: u32 = 5;
+
 impl<O: Observer> DataPlane<O> {
     /// The packet at the head of a wire reaches the far end.
     #[inline(always)]
@@ -32,6 +35,11 @@ impl<O: Observer> DataPlane<O> {
         let Some(departure) = link.wire.pop() else { return NextStep::Forwarded };
         if let Some(next) = link.wire.front() {
             let due = next.at + link.delay;
+            // The one behind it, if any, is read from this link's next event on. The entries behind were written a
+            // delay of the link ago: a line of them is asked for before the first of it is read.
+            let head = link.wire.head();
+            self.arena.prefetch(link.wire.get(head.wrapping_add(1)).packet);
+            link.wire.fetch(head.wrapping_add(ENTRIES_AHEAD));
             self.clock.schedule_new_arrival(index as u32, due);
         }
         let (to, id) = (link.to, departure.packet);

@@ -20,8 +20,6 @@ use trunkline_units::prefetch;
 const PREFETCH_STAGES: usize = 6;
 /// Of networks of more links all is fetched ahead.
 const MIN_PREFETCHED_LINKS: usize = 2_000;
-/// Networks with fewer links and flows than this stay in the caches with their packets.
-const MIN_PREFETCHED: usize = 200;
 /// Of other networks, where there are so many flows, what the next packets of a wire need is. With fewer the
 /// caches have it; with ten times as many as the most, hints cost a quarter more than they save.
 const PREFETCHED_FLOWS: RangeInclusive<usize> = 2_000..=10_000;
@@ -46,21 +44,16 @@ enum PrefetchHint {
 }
 
 /// How much is fetched ahead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PrefetchReach {
-    /// Links and flows stay in the second-level cache: the next packets of a wire.
-    Packets,
-    /// Flows and label entries do not: what the next packets of a wire need, too.
+    /// Nothing but the next packets of a wire, which each arrival asks for: hints cost more than they save.
+    Nothing,
+    /// Links stay in the second-level cache, flows and label entries do not: what the next packets of a
+    /// wire need.
     Wires,
     /// Links do not: what the events named by the calendar need.
     Events,
-    /// Everything stays in the caches, or the processor is not asked.
-    Nothing,
 }
-
-/// How far behind the head of a wire its entries are fetched: those that are read, and a cache line of them. They
-/// were written a delay of the link ago.
-const ENTRIES_AHEAD: u32 = 6;
 
 /// Hints in progress, one in each stage.
 #[derive(Debug)]
@@ -85,8 +78,6 @@ impl PrefetchPipeline {
             PrefetchReach::Events
         } else if PREFETCHED_FLOWS.contains(&flows.len()) {
             PrefetchReach::Wires
-        } else if links.max(flows.len()) >= MIN_PREFETCHED {
-            PrefetchReach::Packets
         } else {
             PrefetchReach::Nothing
         };
@@ -183,19 +174,18 @@ impl PrefetchPipeline {
         hint
     }
 
-    /// At an arrival by `link`, fetches the second packet behind it on its wire, and the place of the one before in the
-    /// tables of labels or of flows. That packet was fetched at the arrival before.
+    /// At an arrival by `link`, fetches the place of the packet behind it on its wire in the tables of labels or
+    /// of flows. That packet was fetched at the arrival before.
     #[inline(always)]
     pub fn fetch_behind<O: Observer>(&mut self, hosts: &Hosts<O>, link: usize) {
         let plane = &hosts.plane;
-        let number = link;
-        let Some(link) = plane.ports.links.get(link) else { return };
-        let head = link.wire.head();
+        let (Some(next), Some(link)) =
+            (self.next_packets.get_mut(link), plane.ports.links.get(link))
+        else {
+            return;
+        };
         // Behind the last packet of the ring are others that are gone, whose hints are wrong.
-        let after_next = link.wire.get(head.wrapping_add(2)).packet;
-        plane.arena.prefetch(after_next);
-        link.wire.fetch(head.wrapping_add(ENTRIES_AHEAD));
-        let Some(next) = self.next_packets.get_mut(number) else { return };
+        let after_next = link.wire.get(link.wire.head().wrapping_add(2)).packet;
         let behind = std::mem::replace(next, after_next);
         let Some(packet) = plane.arena.get(behind) else { return };
         if let Some(top) = packet.labels.top() {

@@ -150,7 +150,7 @@ impl<O: Observer> Simulation<O> {
                 self.hosts.plane.clock.sources;
             if source >= arrivals && source < senders {
                 let link = (source - arrivals) as usize;
-                if self.lookahead.reach <= PrefetchReach::Wires {
+                if self.lookahead.reach == PrefetchReach::Wires {
                     self.lookahead.fetch_behind(&self.hosts, link);
                 }
                 self.hosts.arrive(link);
