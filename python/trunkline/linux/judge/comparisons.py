@@ -442,12 +442,32 @@ def _compute_margins(
         # One that is lost by chance puts the first a packet later.
         return documented + max(pair.spacings.get(key.subject, 0.0) for pair in pairs), 0.0
     if key.measure == "bytes a packet":
+        if method.is_emulated and _sends_acknowledgements(key, pairs):
+            documented = max(documented, tolerance.EMULATED_ACK_SIZE_SHARE * abs(mean))
         shift = 0.0 if method.is_random else _compute_size_shift(key, pairs)
         return max(documented, shift), 0.0
     if spec.unit == "s":
         flow = find_flow_name(key)
         documented += method.compute_delay_tolerance(count_hops(pairs[0].network, flow)) / 1e9
+    if key.measure == "mean window" and method.is_emulated:
+        documented += _compute_restart_shift(key, pairs)
     return documented, 0.0
+
+
+def _compute_restart_shift(key: MeasureKey, pairs: Sequence[SeedPair]) -> float:
+    """Compute by how much the mean window may move where a connection restarts after a repair.
+
+    It does so by a timeout, on the emulated machine up to `EMULATED_CHANGE_NS` earlier or later,
+    and with its greatest window for that time.
+    """
+    pair = pairs[0]
+    timeline = pair.runs[0].results.timeline
+    repairs = {row["time_ns"] for row in timeline.rows() if row["event"] == "repaired"}
+    greatest_key = MeasureKey(key.subject, "greatest window")
+    greatest = max((values.get(greatest_key) or 0.0) for each in pairs for values in each.values)
+    # Its samples are those of the second half.
+    sampled_ns = pair.network["run"]["duration_ns"] / 2
+    return len(repairs) * greatest * tolerance.EMULATED_CHANGE_NS / sampled_ns
 
 
 def _sends_acknowledgements(key: MeasureKey, pairs: Sequence[SeedPair]) -> bool:

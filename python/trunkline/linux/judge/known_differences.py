@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 
 from trunkline.linux.judge.comparisons import FEW_SEEDS_REASON, ComparisonRow
 from trunkline.linux.judge.seed_pair import (
-    ReferenceMachine,
     find_crossed_links,
     list_crossed_links,
 )
-from trunkline.linux.judge.tolerance import MAX_OWN_SHARE
 from trunkline.network.types import Flow, NetworkData
 
 TTL_MEASURES = (
@@ -58,13 +56,8 @@ def explain_rows(
     ]
 
 
-def list_known_differences(
-    network: NetworkData, machine: ReferenceMachine
-) -> Iterator[KnownDifference]:
-    """List those that a network can meet in a kernel without daemons.
-
-    machine: Machine of that kernel.
-    """
+def list_known_differences(network: NetworkData) -> Iterator[KnownDifference]:
+    """List those that a network can meet in a kernel without daemons."""
     if _has_nested_uniform(network):
         yield KnownDifference(
             "TTL: where a uniform path ends on another one, as on a facility bypass, RFC 3443 "
@@ -84,18 +77,6 @@ def list_known_differences(
             yield _make_sender_difference(network, flow)
         if not flow["agent"].get("connect"):
             yield _make_handshake_difference(network, flow)
-    has_tcp = any(flow["agent"]["protocol"] == "tcp" for flow in network["flows"])
-    if machine == "emulated" and network.get("recovery") and has_tcp:
-        yield KnownDifference(
-            "the emulated processor: it takes time for each packet and for a failure, so that "
-            "round trips are some tenths of a millisecond other; a retransmission timeout may then "
-            "be a tick of 4 ms shorter or longer, each that follows by twice as much, and other "
-            "segments are on a link that fails",
-            lambda row: (
-                abs(row.difference) <= MAX_OWN_SHARE * max(row.scale, abs(row.simulator))
-                and row.measure != "packets sent"
-            ),
-        )
 
 
 def list_daemon_differences() -> Iterator[KnownDifference]:

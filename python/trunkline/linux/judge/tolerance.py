@@ -48,6 +48,9 @@ MIN_EXPECTED_TIES: Final = 0.05
 EMULATED_ACK_SHARE: Final = 0.02
 """Share of acknowledgements: each write of a sender, of 44 segments, ends in one that is answered
 at once, and the processor's load decides when the sender writes."""
+EMULATED_ACK_SIZE_SHARE: Final = 0.004
+"""Share of the mean bytes of acknowledgements: as many of them may have a block of SACK more or
+less, which is 12 B with its option (RFC 2018 section 3), of some 58."""
 MAX_ACK_BYTES: Final = 100  # Mean bytes of a class that sends acknowledgements alone, at most [B].
 COMPETING_CAUSES: Final = ("queue_full", "early", "forced", "policed")
 """Causes of drops by which packets compete: for room, tokens, or the mean length of a queue."""

@@ -358,7 +358,7 @@ def judge_pairs(
         ]
     is_exact = method.is_exact and method.ties <= tolerance.MAX_TIE_SHARE
     if pairs[0].machine != "simulator":
-        rows = explain_rows(rows, list(list_known_differences(pairs[0].network, pairs[0].machine)))
+        rows = explain_rows(rows, list(list_known_differences(pairs[0].network)))
     not_compared += list_unrun_protections(pairs[0])
     not_compared += list_left_out(pairs)
     not_compared += list_uncounted_marks(pairs)
