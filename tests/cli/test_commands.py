@@ -380,6 +380,7 @@ def test_output_to_a_full_disk_is_an_error_that_is_said_once(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_study_that_nobody_reads_or_keeps_ends_early(tmp_path):
     command = [sys.executable, "-m", "trunkline", "reproduce", "bhani1999", "--progress", "json"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -35,6 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_counters_of_tc_give_the_rate_of_a_link(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,6 +153,7 @@ bounds a link, as here with each demand in both directions.
 """
 
 
+@pytest.mark.slow
 def test_the_published_optimum_of_dfn_gwin_lies_between_bound_and_cost(monkeypatch):
     monkeypatch.setattr(capacity_expansion, "MAX_CUT_ROUNDS", 2)
     monkeypatch.setattr(capacity_expansion, "MAX_SEARCH_NODES", 1)

@@ -174,6 +174,7 @@ def by_demand(graph, traffic):
     return linprog(objective, A_eq=equal, b_eq=right, A_ub=upper, b_ub=limit, method="highs-ds").fun
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(problems())
 def test_all_forms_agree_with_a_program_by_demand(problem):

@@ -584,11 +584,13 @@ def infer_from_many(values: Sequence[float]) -> Inference:
     return infer(space, cells, run, trials=16, live_points=30)
 
 
+@pytest.mark.slow
 def test_a_prior_that_excludes_the_truth_is_told() -> None:
     warnings = infer_from_many([2.2] * 6).find_warnings()
     assert any("x lies at the upper end of its prior" in text for text in warnings)
 
 
+@pytest.mark.slow
 def test_values_that_no_setting_explains_are_told() -> None:
     # They move together in the model, and not in the document.
     found = infer_from_many([1.1, 1.9] * 4)

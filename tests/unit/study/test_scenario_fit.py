@@ -115,6 +115,7 @@ KERNEL_PRIORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "free", "known", "truth", "determined"),
     [
