@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -12,6 +14,7 @@ import pytest
 
 from trunkline.scenario import ScenarioError
 from trunkline.study import Reproduction, Study, StudySubject, find_study, reproduce
+from trunkline.study.language.pictures import DistributionPicture
 from trunkline.study.language.point_scenarios import load_point_scenario
 from trunkline.study.language.random_draws import apply_draws
 from trunkline.study.outcome.reproduction_json import build_overviews
@@ -423,3 +426,28 @@ def test_a_fault_of_the_published_values_is_told_with_its_line(
     found = caught.value.render()
     assert f"published.csv:{line}:1: " in found
     assert message in found
+
+
+def test_a_distribution_has_a_panel_for_each_table_whatever_its_number_of_runs() -> None:
+    """`--until-ci` gives each table the runs that its claims need."""
+    picture = DistributionPicture(
+        kind="distribution", tables={"a": "first", "b": "second"}, column="gain", bin=2
+    )
+    gains = {("a", "gain"): np.array([[1.0, 3.0]]), ("b", "gain"): np.array([[2.0, 4.0, 9.0]])}
+    reproduction = SimpleNamespace(
+        tables={name: SimpleNamespace(rows=["50 ms"]) for name in "ab"},
+        study=SimpleNamespace(get_unit=lambda *_: "%", row_title="switch after"),
+        measured=SimpleNamespace(columns=gains),
+    )
+    figure = picture.draw(cast("Reproduction", reproduction))
+    assert [panel.get_title(loc="left") or panel.get_title() for panel in figure.axes] == [
+        "first",
+        "second",
+    ]
+    assert [panel.get_legend_handles_labels()[1] for panel in figure.axes] == [
+        ["50 ms: mean 2 %"],
+        ["50 ms: mean 5 %"],
+    ]
+    # One axis from the lowest gain to the highest.
+    assert {panel.get_xlim() for panel in figure.axes} == {figure.axes[0].get_xlim()}
+    assert figure.axes[0].get_xlim()[1] > 9

@@ -102,16 +102,17 @@ class DistributionPicture(StudyPart):
             reproduction.measured.columns[name, self.column][[names.index(row) for row in rows]]
             for name, names in zip(self.tables, all_rows, strict=True)
         ]
-        least, most = (end(each) for end, each in ((np.min, values), (np.max, values)))
-        edges = np.arange(np.floor(least / self.bin) * self.bin, most + self.bin, self.bin)
+        # Each table may have its own number of runs.
+        all_values = np.concatenate([each.ravel() for each in values])
+        start = np.floor(all_values.min() / self.bin) * self.bin
+        edges = np.arange(start, all_values.max() + self.bin, self.bin)
         figure, axes = create_panels(len(self.tables), 1, sharey="all")
         for panel, title, table_values in zip(
             axes[:, 0], self.tables.values(), values, strict=True
         ):
-            for number, row in enumerate(rows):
-                self._draw_row(
-                    panel, number, f"{row}: mean {{:.4g}} {unit}", table_values[number], edges
-                )
+            for number, (row, row_values) in enumerate(zip(rows, table_values, strict=True)):
+                label = f"{row}: mean {row_values.mean():.4g} {unit}"
+                self._draw_row(panel, number, label, row_values, edges)
             if len(self.tables) > 1:
                 panel.set_title(title)
             panel.set_ylabel(
@@ -138,9 +139,7 @@ class DistributionPicture(StudyPart):
         if spread > 0:
             fine = np.linspace(edges[0], edges[-1], 400)
             curve = np.exp(-(((fine - mean) / spread) ** 2) / 2) / (spread * np.sqrt(2 * np.pi))
-            panel.plot(
-                fine, 100 * self.bin * curve, linewidth=1.3, label=label.format(mean), **line_style
-            )
+            panel.plot(fine, 100 * self.bin * curve, linewidth=1.3, label=label, **line_style)
 
 
 class LinesPicture(StudyPart):
