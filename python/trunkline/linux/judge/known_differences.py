@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trunkline.linux.judge.comparisons import FEW_SEEDS_REASON, ComparisonRow
-from trunkline.linux.judge.seed_pair import (
-    find_crossed_links,
-    list_crossed_links,
-)
+from trunkline.linux.judge.seed_pair import find_crossed_links, list_crossed_links
 from trunkline.network.types import Flow, NetworkData
 
 TTL_MEASURES = (
