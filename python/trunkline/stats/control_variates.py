@@ -80,8 +80,10 @@ def fit_controls(values: Sequence[float], deviations: NDArray[np.float64]) -> Co
     a control that varies, or if the values never vary.
     """
     n = len(values)
-    varying = deviations[:, np.ptp(deviations, axis=0) > 0] if n > 1 else deviations[:, :0]
-    if n < MIN_CONTROLLED_RUNS or not varying.shape[1] or min(values) == max(values):
+    if n < MIN_CONTROLLED_RUNS or min(values) == max(values):
+        return None
+    varying = deviations[:, np.ptp(deviations, axis=0) > 0]
+    if not varying.shape[1]:
         return None
     observed = np.asarray(values, dtype=np.float64)
     # Columns of one length keep the rank's tolerance independent of the counts' size.

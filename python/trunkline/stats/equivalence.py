@@ -52,16 +52,14 @@ def judge_equivalence(
     """
     interval = mean_interval(differences, confidence=EQUIVALENCE_CONFIDENCE)
     pairs = len(differences)
-    if pairs < MIN_PAIRS or interval.low is None or interval.high is None:
+    if pairs < MIN_PAIRS:
         return Equivalence("undecided", interval, MIN_PAIRS - pairs)
-    if max(abs(interval.low), abs(interval.high)) <= margin:
-        return Equivalence("agrees", interval, None)
     wide = mean_interval(differences, confidence=1 - FALSE_ALARM_PROBABILITY / comparisons)
-    if (
-        wide.low is not None
-        and wide.high is not None
-        and (wide.low > margin or wide.high < -margin)
-    ):
+    assert interval.ends is not None
+    assert wide.ends is not None
+    if all(abs(end) <= margin for end in interval.ends):
+        return Equivalence("agrees", interval, None)
+    if all(end > margin for end in wide.ends) or all(end < -margin for end in wide.ends):
         return Equivalence("differs", interval, None)
     return Equivalence(
         "undecided", interval, _estimate_more_pairs(differences, margin, comparisons)
@@ -79,8 +77,6 @@ def _estimate_more_pairs(
     level = (
         EQUIVALENCE_CONFIDENCE if abs(mean) < margin else 1 - FALSE_ALARM_PROBABILITY / comparisons
     )
-    if room <= 0:
-        return None
 
     def has_room(count: int) -> bool:
         quantile = student_quantile((1 + level) / 2, count - 1)

@@ -65,9 +65,7 @@ class Histogram:
         """
         if not 0 < probability <= 1:
             raise ValueError(f"probability must be above 0 and at most 1, not {probability}")
-        return self._find_rank(max(1, math.ceil(probability * self.total)))
-
-    def _find_rank(self, rank: int) -> int | None:
+        rank = math.ceil(probability * self.total)
         cumulative = 0
         for end, n in self.counts.items():
             cumulative += n
@@ -96,7 +94,7 @@ def read_delay_histograms(results: Results, table: str = "flows") -> dict[str, H
     for flow, upper, n in zip(delays["flow"], delays["upper_ns"], delays["packets"], strict=True):
         flow_counts = counts.setdefault(str(name_of[flow]), {})
         # The last bucket ends where the delays do.
-        end = min(int(upper or 0), int(greatest[flow] or upper or 0))
+        end = min(int(each) for each in (upper, greatest[flow]) if each is not None)
         flow_counts[end] = flow_counts.get(end, 0) + int(n or 0)
     return {name: Histogram(flow_counts) for name, flow_counts in counts.items()}
 

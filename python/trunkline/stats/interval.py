@@ -32,23 +32,27 @@ class Interval:
     n: int
 
     @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends; None if there is no interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
     def half_width(self) -> float | None:
         """Half of the interval's width; None if there is no interval."""
         return None if self.high is None else self.high - self.mean
 
     def at_least(self, min_half_width: float) -> Interval:
         """Widen the interval to at least this half width: the precision is no better."""
-        if self.low is None or self.high is None:
+        if self.ends is None:
             return self
-        low = min(self.low, self.mean - min_half_width)
-        high = max(self.high, self.mean + min_half_width)
+        low, high = self.ends
+        low, high = min(low, self.mean - min_half_width), max(high, self.mean + min_half_width)
         return Interval(self.mean, low, high, self.n)
 
     def scale(self, factor: float) -> Interval:
         """The same in a unit of which one of the present is `factor`, above 0."""
-        if self.low is None or self.high is None:
-            return Interval(self.mean * factor, None, None, self.n)
-        return Interval(self.mean * factor, self.low * factor, self.high * factor, self.n)
+        low, high = (None, None) if self.ends is None else (end * factor for end in self.ends)
+        return Interval(self.mean * factor, low, high, self.n)
 
     def predict(self, runs: int) -> Interval:
         """Interval that holds the mean of `runs` further values with the same probability.
@@ -57,11 +61,16 @@ class Interval:
         and L. A. Escobar, Statistical Intervals. A further run is compared with this,
         and not with the interval of the mean, which no single run needs to be in.
         """
-        if self.low is None or self.high is None:
+        if self.ends is None:
             return self
         wider = math.sqrt(1 + self.n / runs)
-        low, high = ((self.mean + (end - self.mean) * wider) for end in (self.low, self.high))
+        low, high = (self.mean + (end - self.mean) * wider for end in self.ends)
         return Interval(self.mean, low, high, self.n)
+
+    @property
+    def wider_half_width(self) -> float | None:
+        """The wider half of an interval that may lean to one side; None if there is none."""
+        return None if self.ends is None else max(abs(end - self.mean) for end in self.ends)
 
     @property
     def relative_half_width(self) -> float | None:
@@ -69,11 +78,9 @@ class Interval:
 
         Zero where the interval has no width, infinite where the mean alone is zero.
         """
-        if self.low is None or self.high is None:
-            return None
-        half = max(self.high - self.mean, self.mean - self.low)
-        if half == 0:
-            return 0.0
+        half = self.wider_half_width
+        if not half:
+            return half
         return half / abs(self.mean) if self.mean else math.inf
 
 
@@ -100,8 +107,9 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     mean = math.fsum(values) / n
     if n == 1:
         return Interval(mean, None, None, n)
-    if min(values) == max(values):
-        return Interval(values[0], values[0], values[0], n)
+    least, greatest = min(values), max(values)
+    if least == greatest:
+        return Interval(least, least, greatest, n)
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
     half = student_quantile((1 + confidence) / 2, n - 1) * math.sqrt(variance / n)
     return Interval(mean, mean - half, mean + half, n)

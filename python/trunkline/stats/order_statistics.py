@@ -5,7 +5,8 @@ the quantile is binomial, so that two order statistics enclose it with a known p
 values must be independent: replications are, packets of one run are not.
 """
 
-from collections.abc import Callable, Sequence
+import bisect
+from collections.abc import Sequence
 
 from trunkline.stats.interval import Interval, check_confidence
 from trunkline.stats.quantile import quantile
@@ -28,9 +29,14 @@ def find_enclosing_ranks(
     if not 0 < probability < 1:
         raise ValueError(f"probability must be above 0 and below 1, not {probability}")
     tail = (1 - confidence) / 2
+
+    def find_probability(below: int) -> float:
+        """Probability that at most so many values are below the quantile."""
+        return float(bdtr(below, n, probability))
+
     # P(value of rank r is above the quantile) = P(fewer than r values are below it).
-    low = _find_last_rank(n, lambda r: bool(bdtr(r - 1, n, probability) <= tail))
-    high = _find_last_rank(n, lambda r: bool(bdtr(r - 1, n, probability) < 1 - tail)) + 1
+    low = bisect.bisect_right(range(n), tail, key=find_probability)
+    high = bisect.bisect_left(range(n), 1 - tail, key=find_probability) + 1
     return (low, high) if low >= 1 and high <= n else None
 
 
@@ -61,15 +67,3 @@ def quantile_interval(
     return Interval(
         point, ordered[enclosing_ranks[0] - 1], ordered[enclosing_ranks[1] - 1], len(values)
     )
-
-
-def _find_last_rank(n: int, holds: Callable[[int], bool]) -> int:
-    """Greatest rank from 0 to n for which a falling condition holds; 0 always counts."""
-    low, high = 0, n + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle
-    return low

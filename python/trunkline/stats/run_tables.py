@@ -217,8 +217,7 @@ def _format_interval(interval: Interval | None, unit: str) -> str:
     if interval is None:
         return "–"
     factor = 100 if unit == "%" else 1
-    if interval.low is None or interval.high is None:
-        return format_mean_and_half_width(factor * interval.mean, None, unit)
-    # The wider half, where a bootstrap interval leans to one side.
-    half_width = max(interval.high - interval.mean, interval.mean - interval.low)
-    return format_mean_and_half_width(factor * interval.mean, factor * half_width, unit)
+    half_width = interval.wider_half_width
+    return format_mean_and_half_width(
+        factor * interval.mean, None if half_width is None else factor * half_width, unit
+    )

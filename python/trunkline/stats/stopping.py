@@ -114,19 +114,14 @@ def plan_runs(reached_precision: Precision, target: float, *, max_runs: int) -> 
         Never more than this.
     """
     check_target(target)
-    if reached_precision.reached or reached_precision.runs >= max_runs:
-        return reached_precision.runs
-    if reached_precision.runs < FIRST_RUNS:
-        return min(FIRST_RUNS, max_runs)
-    estimated_runs = math.inf
-    if reached_precision.relative is not None:
-        estimated_runs = (
-            reached_precision.runs * (reached_precision.relative * (1 + target) / target) ** 2
-        )
-    return min(
-        max_runs,
-        max(reached_precision.runs + 1, math.ceil(min(estimated_runs, 2 * reached_precision.runs))),
-    )
+    runs, share = reached_precision.runs, reached_precision.relative
+    if reached_precision.reached:
+        return runs
+    wanted_runs = FIRST_RUNS
+    if runs >= FIRST_RUNS:
+        estimated_runs = math.inf if share is None else runs * (share * (1 + target) / target) ** 2
+        wanted_runs = max(runs + 1, math.ceil(min(estimated_runs, 2 * runs)))
+    return max(runs, min(wanted_runs, max_runs))
 
 
 def until(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from trunkline.stats import bootstrap_interval, mean_interval
+from trunkline.stats.bootstrap import RESAMPLES
 
 # Efron and Tibshirani, An Introduction to the Bootstrap, table 14.1: 26 children's scores, whose
 # variance (divisor n) is 171.5.
@@ -62,6 +63,11 @@ def test_the_same_values_and_seed_give_the_same_interval() -> None:
     values = [1.0, 4.0, 2.0, 8.0, 5.0]
     assert bootstrap_interval(values) == bootstrap_interval(values)
     assert bootstrap_interval(values, seed=2) != bootstrap_interval(values)
+
+
+def test_efron1987_the_ends_of_95_percent_are_whole_ranks_of_the_resamples() -> None:
+    """Rank 0.025 (B + 1) of B resamples."""
+    assert (RESAMPLES + 1) * 25 % 1000 == 0
 
 
 def test_alike_values_give_no_width_and_one_value_no_interval() -> None:

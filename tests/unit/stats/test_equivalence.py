@@ -7,6 +7,7 @@ import math
 import pytest
 from scipy.stats import t as student
 
+from trunkline.stats import mean_interval
 from trunkline.stats.equivalence import MAX_PAIRS, judge_equivalence
 
 
@@ -66,13 +67,28 @@ def test_fewer_than_five_pairs_decide_nothing() -> None:
 
 
 def test_as_many_pairs_as_are_tried_at_most_may_be_the_answer() -> None:
-    """Of differences ± 1 with mean 0: a margin that 1,000 pairs just keep, and one of 1,001."""
+    """Of differences ± 1 with mean 0: margins that one pair more or 1,000 just keep, or 1,001."""
 
     def half_width(pairs: int) -> float:
         return float(student.ppf(0.975, pairs - 1)) * math.sqrt(8 / 7 / pairs)
 
     differences = [1.0, -1.0] * 4
     assert MAX_PAIRS == 1000
-    for pairs, more in ((999, 991), (1000, 992), (1001, None)):
+    for pairs, more in ((9, 1), (10, 2), (999, 991), (1000, 992), (1001, None)):
         margin = half_width(pairs) * (1 + 1e-9)
         assert judge_equivalence(differences, margin).more_pairs == more
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_schuirmann1987_an_interval_that_ends_at_the_margin_is_inside_it(sign: int) -> None:
+    """And one whose nearer end is at the margin is not outside it: 1 - 0.01 / comparisons."""
+    differences = [sign * value for value in alternate(2.0, 20)]
+    margin = max(abs(end) for end in mean_interval(differences).ends or ())
+    assert judge_equivalence(differences, margin).outcome == "agrees"
+    assert judge_equivalence(differences, math.nextafter(margin, 0)).outcome == "undecided"
+    for comparisons, confidence in ((1, 0.99), (4, 0.9975)):
+        ends = mean_interval(differences, confidence=confidence).ends or ()
+        margin = min(abs(end) for end in ends)
+        for each, outcome in ((margin, "undecided"), (margin * (1 - 1e-9), "differs")):
+            found = judge_equivalence(differences, each, comparisons=comparisons)
+            assert found.outcome == outcome

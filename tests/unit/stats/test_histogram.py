@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from trunkline.api import run_many
 from trunkline.scenario import load
 from trunkline.stats import Histogram, average_runs, pooled_quantile, read_flow_delays
-from trunkline.stats.histogram import read_completion_histograms
+from trunkline.stats.histogram import read_completion_histograms, read_delay_histograms
 from trunkline.stats.interval import Interval
 from trunkline.stats.run_averages import AveragedRow, _pool_completions
 
@@ -133,14 +133,14 @@ def test_completion_times_are_pooled_by_flow_and_bin() -> None:
     for first in (1, 2):
         ends = list(range(first, 201, 2))
         times = {
-            "flow": ["web"] * 100 + ["x"],
-            "sizes": ["all"] * 100 + ["pages"],
-            "upper_ns": [*ends, 9],
-            "count": [1] * 100 + [5],
+            "flow": ["web"] * 100 + ["x"] * 3,
+            "sizes": ["all"] * 100 + ["pages"] * 3,
+            "upper_ns": [*ends, 0, 8, 9],
+            "count": [1] * 100 + [2, 0, 5],
         }
         runs.append(SimpleNamespace(tables={"completion_times": times}))
     found = [read_completion_histograms(run) for run in runs]  # type: ignore[arg-type]
-    assert found[0]["x", "pages"] == Histogram({9: 5})
+    assert found[0]["x", "pages"] == Histogram({0: 2, 9: 5})
     columns = [f"fct_p{share}_{unit}" for share in (50, 90, 95, 99) for unit in ("ns", "s")]
     other = Interval(-1.0, None, None, 2)
     rows = [
@@ -153,3 +153,29 @@ def test_completion_times_are_pooled_by_flow_and_bin() -> None:
     assert rows[0].measures["fct_p50_ns"].n == 2
     assert rows[0].measures["mean"] == other
     assert set(rows[1].measures.values()) == {other}
+
+
+def test_delays_are_counted_by_flow_or_by_dscp_and_the_last_bucket_ends_at_the_greatest() -> None:
+    """Flows a, b and d have delays of at most 9, 0 and 30 ns; c has none that was compared."""
+    run = SimpleNamespace(
+        flows={
+            "flow": ["a", "b", "c", "d"],
+            "dscp": ["EF", "EF", "EF", "DF"],
+            "delay_max_ns": [9, 0, None, 30],
+        },
+        delays={
+            "flow": ["a", "a", "b", "c", "d", "d"],
+            "upper_ns": [8, 10, 0, 8, 16, 32],
+            "packets": [3, 2, 4, 5, 0, 1],
+        },
+    )
+    assert read_delay_histograms(run) == {  # type: ignore[arg-type]
+        "a": Histogram({8: 3, 9: 2}),
+        "b": Histogram({0: 4}),
+        "c": Histogram({8: 5}),
+        "d": Histogram({30: 1}),
+    }
+    assert read_delay_histograms(run, "aggregates") == {  # type: ignore[arg-type]
+        "EF": Histogram({0: 4, 8: 8, 9: 2}),
+        "DF": Histogram({30: 1}),
+    }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
 
-from trunkline.stats import mean_interval, paired_difference
+from trunkline.stats import Interval, mean_interval, paired_difference
 from trunkline.stats.interval import student_quantile
 
 # Student 1908, section IX: hours of sleep gained by ten patients under two drugs.
@@ -70,3 +71,19 @@ def test_no_value_and_a_wild_confidence_are_refused() -> None:
         mean_interval([1, 2], confidence=95)
     with pytest.raises(ValueError, match="not 2 and 1"):
         paired_difference([1, 2], [1])
+
+
+def test_the_wider_half_of_a_lopsided_interval_counts() -> None:
+    """1 to 5 about 4: 3 below, 1 above."""
+    for lopsided in (Interval(4.0, 1.0, 5.0, 3), Interval(-4.0, -5.0, -1.0, 3)):
+        assert (lopsided.wider_half_width, lopsided.relative_half_width) == (3.0, 0.75)
+    assert Interval(0.0, -1.0, 1.0, 3).relative_half_width == math.inf
+    assert Interval(0.0, 0.0, 0.0, 3).relative_half_width == 0.0
+    assert Interval(4.0, None, None, 1).relative_half_width is None
+
+
+def test_an_interval_is_widened_at_the_ends_that_are_too_near() -> None:
+    lopsided = Interval(4.0, 1.0, 5.0, 3)
+    for least, ends in ((1.0, (1.0, 5.0)), (2.0, (1.0, 6.0)), (3.5, (0.5, 7.5))):
+        assert lopsided.at_least(least) == Interval(4.0, *ends, 3)
+    assert Interval(4.0, None, None, 1).at_least(2.0) == Interval(4.0, None, None, 1)

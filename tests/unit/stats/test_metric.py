@@ -48,6 +48,8 @@ def test_values_are_by_metric_and_row_with_null_where_nothing_arrived() -> None:
     assert found["flows.delay_mean_s", "web"] == [0.004] * 3
     with pytest.raises(ValueError, match="no row 'cal'; did you mean call"):
         collect_values(runs(), [parse_metric("delay_mean_s@cal")])
+    dropped = collect_values(runs(), [parse_metric("summary.packets_dropped")])
+    assert dropped == {("summary.packets_dropped", "run"): [13] * 3}
     alone = collect_values(runs()[:1], [parse_metric("delay_mean_s")])
     assert [*alone] == [("flows.delay_mean_s", name) for name in ("call", "web", "idle")]
     with pytest.raises(ValueError, match="no row 'cal'; did you mean call"):

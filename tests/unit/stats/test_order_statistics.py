@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from fractions import Fraction
 
 import pytest
 
@@ -61,3 +63,21 @@ def test_the_ends_of_an_interval_are_the_values_of_its_ranks(n: int, probability
     random.Random(n).shuffle(values)
     found = quantile_interval(values, probability)
     assert (found.low, found.high) == find_enclosing_ranks(n, probability)
+
+
+@pytest.mark.parametrize("probability", [0.25, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("confidence", [0.5, 0.75, 0.95])
+def test_david2003_s7_1_ranks_are_the_nearest_that_enclose_a_quantile_often_enough(
+    probability: float, confidence: float
+) -> None:
+    """By search, with the binomial distribution summed in whole numbers."""
+    p, tail = Fraction(probability), (1 - Fraction(confidence)) / 2
+    for n in range(1, 25):
+        terms = [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+        above = [sum(terms[:rank]) for rank in range(n + 2)]
+        lows = [rank for rank in range(1, n + 1) if above[rank] <= tail]
+        highs = [rank for rank in range(1, n + 1) if above[rank] >= 1 - tail]
+        expected = (lows[-1], highs[0]) if lows and highs else None
+        assert find_enclosing_ranks(n, probability, confidence) == expected
+    # Of two values each is on either side of the median with a probability of just a quarter.
+    assert find_enclosing_ranks(2, 0.5, 0.5) == (1, 2)

@@ -115,6 +115,27 @@ def test_goodput_that_stays_below_is_not_regained() -> None:
     assert regained_after(run, "f", 20, share=0.5, before_ns=20) is None  # type: ignore[arg-type]
 
 
+def test_time_begins_at_0() -> None:
+    """Packets at 0, 10 and 15 ns; a step of goodput that ends when the flow fails, at 0."""
+    packets = {
+        "event": ["delivered"] * 3,
+        "direction": ["forward"] * 3,
+        "flow": ["f"] * 3,
+        "time_ns": [0, 10, 15],
+    }
+    series = {
+        "target": ["f"] * 3,
+        "measure": ["goodput"] * 3,
+        "time_ns": [0, 10, 20],
+        "value": [8.0, 4.0, 8.0],
+    }
+    run = SimpleNamespace(packets=packets, series=series)
+    assert gap(run, "f") == 10  # type: ignore[arg-type]
+    assert gap(run, "f", 1) == 5  # type: ignore[arg-type]
+    assert gap(run, "f", 15) is None  # type: ignore[arg-type]
+    assert regained_after(run, "f", 0) == 20  # type: ignore[arg-type]
+
+
 EVENTS = {
     "F": "failed",
     "D": "detected",

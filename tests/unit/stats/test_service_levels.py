@@ -99,6 +99,13 @@ def test_a_run_that_breaks_the_bound_decides_whatever_sent_nothing_in_others(
     assert level.outcome == ("broken" if broken else "not judged")
 
 
+def test_flows_that_just_keep_a_bound_do_not_judge_one_that_sent_nothing() -> None:
+    """10 of 100 lost are 10 %."""
+    bound = SlaBound("s", "flows", ("call", "idle"), "loss", "loss_ratio", "1", "most", 0.1)
+    (level,) = judge_bounds([bound], [run(1, lost=10)])
+    assert (level.outcome, level.worst_row) == ("not judged", "idle")
+
+
 def test_an_aggregate_that_sent_nothing_is_not_judged() -> None:
     """EF is silent; DF loses 2 %. The table by DSCP says so, whatever the flows sent."""
     made = replace_table(

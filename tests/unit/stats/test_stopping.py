@@ -44,6 +44,12 @@ def test_the_next_look_is_where_the_width_is_likely_to_do_but_at_most_twice_as_f
     assert plan_runs(Precision(10, False, "a", 0.5), 0.02, max_runs=15) == 15
     assert plan_runs(Precision(10, True, "a", 0.01), 0.02, max_runs=1000) == 10
     assert plan_runs(Precision(4, False, "a", 0.01), 0.02, max_runs=3) == 4
+    assert plan_runs(Precision(10, False, "a", 0.5), 0.02, max_runs=10) == 10
+    # Fewer than the first look, whatever they say, and as many as there may be.
+    assert plan_runs(Precision(9, False, "a", 0.5), 0.02, max_runs=1000) == 10
+    assert plan_runs(Precision(0, False, "", None), 0.02, max_runs=9) == 9
+    # Of a measure that has no interval the double is asked for.
+    assert plan_runs(Precision(30, False, "a", None), 0.02, max_runs=1000) == 60
 
 
 def test_the_next_look_is_at_least_a_run_further() -> None:
