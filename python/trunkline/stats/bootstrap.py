@@ -59,8 +59,8 @@ def bootstrap_interval(
     chosen_statistic = statistic or np.mean
     point = float(chosen_statistic(data, axis=0))
     if data.size == 1:
-        return Interval(point, None, None, 1)
-    if (data == data[0]).all():
+        return Interval(point, None, None, data.size)
+    if data.min() == data.max():
         return Interval(point, point, point, data.size)
     from scipy.stats import bootstrap
 
@@ -74,7 +74,7 @@ def bootstrap_interval(
         axis=0,
         rng=seed,
     )
-    low, high = (float(end) for end in resampled.confidence_interval)
-    if not (np.isfinite(low) and np.isfinite(high)):  # a statistic that no left-out value moves
+    ends = resampled.confidence_interval
+    if not np.isfinite(ends).all():  # a statistic that no left-out value moves
         return Interval(point, None, None, data.size)
-    return Interval(point, low, high, data.size)
+    return Interval(point, float(ends.low), float(ends.high), data.size)

@@ -148,7 +148,7 @@ def pooled_quantile(
         raise ValueError("a quantile needs at least one value")
     n = len(filled)
     if n == 1:
-        return Interval(float(point), None, None, 1)
+        return Interval(float(point), None, None, n)
     each = [part.find_quantile(probability) or 0 for part in filled]
     spread = math.fsum((value - point) ** 2 for value in each) / (n - 1)
     half_width = student_quantile((1 + confidence) / 2, n - 1) * math.sqrt(spread / n)

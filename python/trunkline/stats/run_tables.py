@@ -99,7 +99,7 @@ def render_run_averages(
         further_tables = []
     if len(runs[0].completions):
         times = rows("completions")
-        totals = {row.key["flow"]: row.get_mean("started") for row in times[::-1]}
+        totals = {row.key["flow"]: row.get_mean("started") for row in reversed(times)}
         begun = [
             row
             for row in times

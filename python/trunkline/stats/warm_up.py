@@ -53,18 +53,17 @@ def mser5(values: Sequence[float]) -> WarmUpCut:
         math.fsum(values[MSER_BATCH_SIZE * i : MSER_BATCH_SIZE * (i + 1)]) / MSER_BATCH_SIZE
         for i in range(count)
     ]
-    # Deviations from the last value: sums of squares of large numbers would lose their digits.
+    # Deviations from the last value, whose own is 0: sums of squares of large numbers would lose
+    # their digits.
     shift = means[-1]
     best, best_statistic = 0, math.inf
     late_statistic = math.inf
     total = squares = 0.0
-    for cut in range(count - 1, -1, -1):
+    for cut in reversed(range(count - 1)):
         value = means[cut] - shift
         total += value
         squares += value * value
         remaining = count - cut
-        if remaining < 2:
-            continue
         statistic = max(0.0, squares - total * total / remaining) / remaining**2
         if cut > count // 2:
             # The last few values often lie close together by chance: five at least count.

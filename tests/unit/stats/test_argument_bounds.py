@@ -14,7 +14,7 @@ from trunkline.stats.control_variates import (
     controlled_interval,
 )
 from trunkline.stats.histogram import Histogram, pooled_quantile
-from trunkline.stats.interval import check_confidence, mean_interval
+from trunkline.stats.interval import Interval, check_confidence, mean_interval
 from trunkline.stats.order_statistics import find_enclosing_ranks, quantile_interval
 from trunkline.stats.quantile import quantile
 from trunkline.stats.share_interval import share_interval
@@ -82,12 +82,23 @@ def test_hits_are_of_as_many_runs_and_values_are_one_at_least() -> None:
             of_nothing()
 
 
-@pytest.mark.parametrize(("mean", "p"), [(0.0, 1.0), (-0.25, 0.0)])
+@pytest.mark.parametrize(
+    ("mean", "error", "p"),
+    # Student's distribution with 2 degrees of freedom at -2: 1/2 - 2 / (2 sqrt(2 + 4)).
+    [(0.0, 0.0, 1.0), (-0.25, 0.0, 0.0), (-2.0, 1.0, 1 - 2 / 6**0.5)],
+)
 def test_a_controlled_difference_without_any_spread_is_sure(
-    mean: float, p: float, monkeypatch: pytest.MonkeyPatch
+    mean: float, error: float, p: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "trunkline.stats.control_variates.fit_controls",
-        lambda *_: ControlledMean(mean, 0.0, 6),
+        lambda *_: ControlledMean(mean, error, 2),
     )
-    assert compute_controlled_p([mean] * 8, np.zeros((8, 1))) == p
+    assert compute_controlled_p([mean] * 8, np.zeros((8, 1))) == pytest.approx(p)
+
+
+def test_of_one_value_there_is_no_interval() -> None:
+    alone = Interval(4.0, None, None, 1)
+    assert mean_interval([4.0]) == bootstrap_interval([4.0]) == alone
+    assert quantile_interval([4.0], 0.5) == controlled_interval([4.0], np.ones((1, 2))) == alone
+    assert pooled_quantile([Histogram({4: 7})], 0.5) == alone

@@ -80,6 +80,8 @@ def test_lag_1_correlation_by_hand() -> None:
     # 1 2 3 4: mean 2.5, deviations -1.5 -0.5 0.5 1.5; products 0.75 - 0.25 + 0.75 = 1.25 over 5.
     assert compute_lag1_correlation([1, 2, 3, 4]) == pytest.approx(0.25)
     assert compute_lag1_correlation([7, 7, 7]) == 0
+    # 0.25 - 0.25 + 0.25 over squares of 1.
+    assert compute_lag1_correlation([0.5, 0.5, -0.5, -0.5]) == 0.25
     assert is_correlated(list(range(32)))
     assert not is_correlated([1, -1] * 16)
     assert not is_correlated([5.0] * 32)

@@ -9,6 +9,7 @@ from scipy.stats import t as student
 
 from trunkline.stats import mean_interval
 from trunkline.stats.equivalence import MAX_PAIRS, judge_equivalence
+from trunkline.stats.interval import student_quantile
 
 
 def alternate(mean: float, pairs: int) -> list[float]:
@@ -68,14 +69,12 @@ def test_fewer_than_five_pairs_decide_nothing() -> None:
 
 def test_as_many_pairs_as_are_tried_at_most_may_be_the_answer() -> None:
     """Of differences ± 1 with mean 0: margins that one pair more or 1,000 just keep, or 1,001."""
-
-    def half_width(pairs: int) -> float:
-        return float(student.ppf(0.975, pairs - 1)) * math.sqrt(8 / 7 / pairs)
-
     differences = [1.0, -1.0] * 4
     assert MAX_PAIRS == 1000
     for pairs, more in ((9, 1), (10, 2), (999, 991), (1000, 992), (1001, None)):
-        margin = half_width(pairs) * (1 + 1e-9)
+        quantile = student_quantile(0.975, pairs - 1)
+        assert quantile == pytest.approx(student.ppf(0.975, pairs - 1))
+        margin = quantile * math.sqrt(8 / 7 / pairs)
         assert judge_equivalence(differences, margin).more_pairs == more
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -30,6 +31,13 @@ def test_student1908_s9_p_value_of_the_sleep_data() -> None:
     # t = 1.58 / 0.388959 = 4.0621 with 9 degrees: two-sided 0.00283 (Student found odds of 666 to
     # 1 for one side, that is 0.0015).
     assert compute_paired_p(LAEVO, DEXTRO) == pytest.approx(0.002833, abs=1e-6)
+
+
+def test_student1908_pairs_whose_variance_is_1() -> None:
+    # Mean 1 of three: t = 1 / sqrt(1 / 3) = 1.7321 with 2 degrees of freedom, whose distribution is
+    # 1/2 + t / (2 sqrt(2 + t^2)).
+    expected = 1 - math.sqrt(3) / math.sqrt(2 + 3)
+    assert compute_paired_p([0, 1, 2], [0, 0, 0]) == pytest.approx(expected)
 
 
 def test_alike_pairs_differ_surely_or_not_at_all() -> None:

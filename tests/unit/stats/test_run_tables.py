@@ -20,6 +20,8 @@ from trunkline.stats.run_tables import (
     render_run_averages,
 )
 
+from ..results.raw import column, network, tables
+
 RARE_TRANSFERS = """
 trunkline: 1
 nodes: [S, R]
@@ -124,6 +126,14 @@ def test_all_shows_ports_in_use_and_shares_of_two_or_more() -> None:
     assert re.findall(r"^ *(\w->\w) ", text, re.M) == ["S->R"]
     assert re.findall(r"^ *dscp +([A-Z]+)", text, re.M) == ["EF"]
     assert "Fairness" not in render_run_averages(simulate_rates(1), width=200, show_all=True)
+
+
+def test_a_port_that_one_packet_crossed_is_in_use() -> None:
+    raw = tables()
+    raw["ports"]["packets_offered"] = column("i64", 1, 51, 0)
+    made = Results.from_raw(raw, network(), None)  # type: ignore[arg-type]
+    text = render_run_averages([made], width=200, show_all=True).partition("Ports")[2]
+    assert re.findall(r"^ *(\w->\w +\w+) ", text, re.M) == ["A->B  voice", "A->B  rest"]
 
 
 def test_the_bootstrap_of_fewer_than_20_runs_is_called_too_narrow() -> None:

@@ -21,9 +21,24 @@ def test_law2015_s9_4_1_the_half_width_must_be_within_g_over_1_plus_g() -> None:
     assert assess_precision({"goodput": [98, 100, 102]}, 0.053).reached
 
 
+def test_law2015_s9_4_1_a_half_width_that_is_just_the_share_is_enough() -> None:
+    """Where g / (1 + g) is the share without any rounding."""
+    equal_shares = 0
+    for spread in range(1, 20):
+        values = [100.0 - spread, 100.0, 100.0 + spread]
+        share = mean_interval(values).relative_half_width or 0
+        target = share / (1 - share)
+        if target / (1 + target) == share:
+            equal_shares += 1
+            assert assess_precision({"x": values}, target).reached
+    assert equal_shares > 5
+
+
 def test_the_widest_measure_decides_and_one_that_never_varies_is_exact() -> None:
     found = assess_precision({"a": [1.0, 1.0], "b": [1.0, 3.0], "c": [0.0, 0.0]}, 0.5)
     assert found.widest == "b"
+    # The first of equal ones.
+    assert assess_precision({"a": [1.0, 3.0], "b": [1.0, 3.0]}, 0.5).widest == "a"
     assert assess_precision({"a": [5.0, 5.0], "c": [0.0, 0.0]}, 0.01).reached
     assert not assess_precision({}, 0.01).reached
 
@@ -32,7 +47,7 @@ def test_a_measure_without_an_interval_is_never_sure() -> None:
     # Known in one run of many, or of mean zero: no share of the mean can be said.
     for values in ([3.0], [-1.0, 1.0]):
         found = assess_precision({"a": [1.0, 1.0], "b": values}, 0.5)
-        assert (found.reached, found.widest, found.relative) == (False, "b", None)
+        assert (found.reached, found.widest, found.relative, found.runs) == (False, "b", None, 2)
         assert plan_runs(found, 0.5, max_runs=100) > found.runs
 
 

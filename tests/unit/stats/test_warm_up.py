@@ -56,6 +56,8 @@ def test_white1997_the_least_statistic_by_hand() -> None:
     # / 9 = 0.0741. The least is at cut 1, that is 5 values.
     values = [9.0] * 5 + [1.0] * 5 + [2.0] * 5 + [1.0] * 5 + [2.0] * 5
     assert mser5(values).left_out == 5
+    # Large numbers with the same deviations.
+    assert mser5([1e9 + value for value in values]).left_out == 5
 
 
 @pytest.mark.parametrize("batches", range(4, 25))

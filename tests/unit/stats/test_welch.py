@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from scipy.stats import ttest_ind
 
@@ -20,6 +22,12 @@ def test_welch1947_as_scipy_has_it(first: list[float], second: list[float]) -> N
     assert (found.low, found.high) == (pytest.approx(bounds.low), pytest.approx(bounds.high))
     assert found.mean == pytest.approx(sum(first) / len(first) - sum(second) / len(second))
     assert found.n == min(len(first), len(second))
+
+
+def test_welch1947_a_side_that_never_varies_adds_no_degree_of_freedom() -> None:
+    # Of 0 and 2 the mean has an error of 1 with one degree of freedom: Cauchy's distribution at -4.
+    p = compute_unpaired_p([0.0, 2.0], [5.0, 5.0, 5.0])
+    assert p == pytest.approx(1 - 2 * math.atan(4) / math.pi)
 
 
 def test_a_side_of_one_value_shows_nothing() -> None:
