@@ -85,7 +85,7 @@ def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
     # Utilisation is in a unit of its own, so that the solver's tolerances suit any of it.
     unit = 1 / float(program.capacity.max())
     solution = solve_linear_program(
-        program.columns,
+        columns=program.columns,
         c=np.append(np.zeros(program.columns), 1.0),
         A_eq=hstack([program.conserved, spare], format="csc"),
         b_eq=program.supply,
@@ -123,7 +123,7 @@ def minimise_congestion(topology: Topology, traffic: Floats) -> MinCostRouting:
         hstack([program.total, *pieces]),
     ]
     solution = solve_linear_program(
-        program.columns,
+        columns=program.columns,
         c=np.concatenate([np.zeros(program.columns), np.repeat(SLOPES, arcs)]),
         A_eq=vstack(rows, format="csc"),
         b_eq=np.concatenate([program.supply, np.zeros(arcs)]),
@@ -166,7 +166,7 @@ def minimise_added_capacity(
     supply = np.concatenate([program.supply for program in programs])
     columns = sum(program.columns for program in programs)
     solution = solve_linear_program(
-        columns,
+        columns=columns,
         c=np.concatenate([np.zeros(columns), np.ones(links) if cost is None else cost]),
         A_eq=hstack([conserved, csc_array((len(supply), links))], format="csc"),
         b_eq=supply,

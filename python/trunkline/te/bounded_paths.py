@@ -11,6 +11,7 @@ Path Problem with Time Windows, INFOR 26(3), 1988.
 from __future__ import annotations
 
 import heapq
+import itertools
 from dataclasses import dataclass
 
 from trunkline.te.topology import ArcPath, Bools, Floats, Ints, Topology
@@ -64,9 +65,11 @@ def find_bounded_path(
     pending_stops = {node for node, _ in stops}
     start = _PathLabel(0, 0, 0, float("inf"), (), (), frozenset({source}))
     met = _met(stops, 0, source)
-    heap = [(start.sort_key(), met, source, 0, start)]
+    # Of labels that are alike the first one comes first.
+    number = itertools.count()
+    heap = [(start.sort_key(), met, source, next(number), start)]
     settled: dict[tuple[int, int], list[_PathLabel]] = {}
-    pushed = count = 0
+    count = 0
     while heap:
         _, stage, node, _, label = heapq.heappop(heap)
         if stage == len(stops):
@@ -94,9 +97,8 @@ def find_bounded_path(
             extended = _extend_label(topology, label, arc, int(metric[arc]), float(ratio[arc]))
             if _exceeds_bounds(extended, bounds):
                 continue
-            pushed += 1
             next_stage = _met(stops, stage, head)
-            heapq.heappush(heap, (extended.sort_key(), next_stage, head, pushed, extended))
+            heapq.heappush(heap, (extended.sort_key(), next_stage, head, next(number), extended))
     return None
 
 

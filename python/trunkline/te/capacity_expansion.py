@@ -180,7 +180,7 @@ class _ModuleProgram:
             if not self._add_broken_rows(values):
                 return
             solution = solve_linear_program(
-                len(self.cost),
+                columns=len(self.cost),
                 c=self.cost,
                 A_ub=-np.array(self.rows),
                 b_ub=-np.array(self.least),

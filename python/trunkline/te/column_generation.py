@@ -45,9 +45,9 @@ class _PathProgram:
     def compute_trees(self, price: Floats) -> tuple[Floats, Ints]:
         return compute_trees(self.topology, price, self.sources)
 
-    def add_tree_paths(self, last: Ints, demands: Ints) -> int:
-        """Add the paths of trees to the destinations of some demands; return how many are new."""
-        new = 0
+    def add_tree_paths(self, last: Ints, demands: Ints) -> bool:
+        """Add the paths of trees to the destinations of some demands; return whether any is new."""
+        is_any_new = False
         for demand in demands.tolist():
             row = self.row[demand]
             ends = int(self.sources[row]), int(self.target[demand])
@@ -56,8 +56,8 @@ class _PathProgram:
                 self.seen.add((demand, path))
                 self.paths.append(path)
                 self.demand.append(demand)
-                new += 1
-        return new
+                is_any_new = True
+        return is_any_new
 
     def solve_program(self, unit: float) -> tuple[Floats, Floats, Floats]:
         """Return the share of each path in its demand, the price of each arc and of each demand."""
@@ -75,7 +75,6 @@ class _PathProgram:
             (np.ones(count), (demand, np.arange(count))), shape=(len(self.rate), count + 1)
         )
         solution = solve_linear_program(
-            0,
             c=np.append(np.zeros(count), 1.0),
             A_ub=capacity_rows,
             b_ub=np.zeros(arcs),

@@ -19,10 +19,10 @@ from scipy.sparse import csr_matrix
 MAX_SIMPLEX_COLUMNS = 40_000  # Columns above which the interior point method is the faster.
 
 
-def solve_linear_program(columns: int, **program: Any) -> Any:
+def solve_linear_program(*, columns: int = 0, **program: Any) -> Any:
     """Solve a linear program given as to `scipy.optimize.linprog`; None if it is infeasible.
 
-    The number of columns decides the method.
+    ``columns`` decides the method: the simplex method up to `MAX_SIMPLEX_COLUMNS`.
 
     Raises ValueError: The solver did not end.
     """

@@ -17,6 +17,7 @@ comes first.
 """
 
 import heapq
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -170,12 +171,10 @@ def find_migration_order(
     _check_end_states(moves, bounds)
     steps: list[MigrationStep] = []
     stuck: list[int] = []
-    is_proven = True
     for group in _group_by_scarce_rows(moves, bounds):
         found = _search([moves[each] for each in group], bounds, moves, group, BEFORE)
         if found.steps is None:
             stuck += group
-            is_proven = is_proven and found.is_proven
         else:
             steps += found.steps
     if not stuck:
@@ -189,10 +188,10 @@ def find_migration_order(
         if found.steps is None:
             continue
         ordered = [*found.steps, *steps] if others == BEFORE else [*steps, *found.steps]
-        # One detour is the fewest once no order without any exists.
-        is_fewest = is_proven and found.preemptions == 0 and found.detours <= 1
+        # With one detour there is no order without any: only detours use arcs of the others.
+        is_fewest = found.preemptions == 0 and found.detours <= 1
         if is_fewest or len(stuck) == len(moves):
-            return MigrationOrder(tuple(ordered), is_fewest or found.is_proven)
+            return MigrationOrder(tuple(ordered), True)
         joint = _search_jointly(moves, bounds, preemption)
         if joint.is_proven:
             return joint
@@ -306,7 +305,7 @@ def _search(
     named = tuple(
         MigrationStep(numbers[step.move], step.kind, step.start, step.end) for step in found.steps
     )
-    return MigrationOrder(named, found.is_proven)
+    return MigrationOrder(named, True)
 
 
 def _add_background(
@@ -350,11 +349,12 @@ class _OrderSearch:
 
     def find_order(self) -> MigrationOrder:
         start: Positions = (BEFORE,) * len(self.moves)
-        cost_of: dict[Positions, tuple[int, int]] = {start: (0, 0)}
+        cost_of: dict[Positions, tuple[int, int]] = {}
         came_from: dict[Positions, tuple[Positions, MigrationStep]] = {}
-        heap = [((0, 0), len(self.moves), 0, start)]
+        # Of states that are alike the first one found comes first.
+        number = itertools.count()
+        heap = [((0, 0), len(self.moves), next(number), start)]
         done: set[Positions] = set()
-        count = 0
         while heap:
             cost, _, _, state = heapq.heappop(heap)
             if state in done:
@@ -370,9 +370,8 @@ class _OrderSearch:
                 if following not in cost_of or new_cost < cost_of[following]:
                     cost_of[following] = new_cost
                     came_from[following] = state, step
-                    count += 1
                     away = sum(position != AFTER for position in following)
-                    heapq.heappush(heap, (new_cost, away, count, following))
+                    heapq.heappush(heap, (new_cost, away, next(number), following))
         return MigrationOrder(None, True)
 
     def _list_steps(self, state: Positions) -> Iterator[MigrationStep]:

@@ -261,10 +261,10 @@ class _PlacementState:
         if outcome.refusal is None or outcome.refusal.reason != "disjoint":
             return
         for name, _ in request.disjoint_from:
-            partner = requests.get(name)
             placed = self.outcomes.get(name)
-            if partner is None or placed is None or placed.route is None:
+            if placed is None or placed.route is None:
                 continue
+            partner = requests[name]
             held = self.reservations.tear_down(name)
             self.outcomes[name] = replace(placed, route=None)
             pair = self._find_pair(partner, request)

@@ -132,6 +132,6 @@ def find_components(topology: Topology, usable: Bools) -> Ints:
     """Number the strongly connected component of each node over usable arcs, shape (N,)."""
     count = len(topology.nodes)
     ends = topology.tail[usable], topology.head[usable]
-    graph = csr_array((np.ones(len(ends[0])), ends), shape=(count, count))
+    graph = csr_array((np.ones(np.count_nonzero(usable)), ends), shape=(count, count))
     labels: Ints = connected_components(graph, connection="strong")[1].astype(np.int64)
     return labels

@@ -147,7 +147,6 @@ class BypassProgram(RobustProgram):
         demand_of = np.array([column.demand for column in self.columns])
         width = load_rows.shape[1]
         solution = solve_linear_program(
-            0,
             c=np.append(np.zeros(width - 1), 1.0),
             A_ub=csr_matrix(np.vstack([load_rows, cover])),
             b_ub=np.zeros(len(load_rows) + len(cover)),
@@ -172,9 +171,9 @@ class BypassProgram(RobustProgram):
             even = np.full_like(used, 1.0 / len(paths))
             self.portions[arc] = np.divide(used, total, out=even, where=total > 1e-12)
 
-    def _price_all(self, prices: Floats, demand_prices: Floats) -> tuple[float, int]:
+    def _price_all(self, prices: Floats, demand_prices: Floats) -> tuple[float, bool]:
         floor = 1e-9 * float(prices.max(initial=0.0)) / len(self.failures) + 1e-300
-        new = 0
+        is_any_new = False
         # Price of a unit of load on an arc in its bypass: any such price is feasible.
         repair_prices = np.zeros((len(self.rates), len(self.capacity)))
         for arc, known in self.bypasses.items():
@@ -190,7 +189,7 @@ class BypassProgram(RobustProgram):
                     known.append(path)
                     nothing = np.zeros((1, len(self.rates)))
                     self.portions[arc] = np.concatenate([self.portions[arc], nothing])
-                    new += 1
+                    is_any_new = True
         least_total = 0.0
         tolerance = 1e-9 * max(float(np.abs(demand_prices).max(initial=0.0)), 1e-300)
         for demand, ends in enumerate(self.ends):
@@ -202,9 +201,9 @@ class BypassProgram(RobustProgram):
             cost = float(price[list(path)].sum())
             least_total += cost
             if cost < demand_prices[demand] - tolerance:
-                new += self._add_column(demand, ProtectedPath(path, None))
+                is_any_new |= self._add_column(demand, ProtectedPath(path, None))
         paid = float((prices * self.capacity).sum())
-        return (least_total / paid if paid > 0 else 0.0), new
+        return (least_total / paid if paid > 0 else 0.0), is_any_new
 
     # One path for each demand and one bypass for each arc.
 

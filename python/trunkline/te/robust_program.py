@@ -102,7 +102,7 @@ class RobustProgram:
         self.capacity = topology.capacity.astype(np.float64)
         self.all_arcs = np.ones(len(self.capacity), dtype=bool)
         components = np.array([find_components(topology, ~dead) for dead in failures])
-        sources, targets = np.array(self.ends, dtype=np.int64).reshape(-1, 2).T
+        sources, targets = [source for source, _ in ends], [target for _, target in ends]
         self.joined: Bools = (components[:, sources] == components[:, targets]).T
         """Whether the ends of a demand are joined in a failure, shape (D, F)."""
         self.columns: list[_Column] = []
@@ -129,9 +129,7 @@ class RobustProgram:
         mlu = float(worst.max(initial=0.0))
         for traffic in self.rates:
             commodities = [
-                Commodity(*each, float(rate))
-                for each, rate in zip(self.ends, traffic, strict=True)
-                if rate > 0
+                Commodity(*each, float(rate)) for each, rate in zip(self.ends, traffic, strict=True)
             ]
             single_bound = max(single_bound, compute_lower_bound(self.topology, commodities, bound))
         return RobustRouting(
@@ -159,14 +157,13 @@ class RobustProgram:
             relaxed, shares, prices, demand_prices = self._solve_program()
             loads = self._sum_shares(shares)
             value = float(self._find_worst(loads).max(initial=0.0))
-            new_rows = self._add_rows(loads, relaxed * (1 + TARGET_GAP))
-            new_columns = 0
+            is_any_new = self._add_rows(loads, relaxed * (1 + TARGET_GAP))
             if is_complete:
                 bound = max(bound, relaxed)
             else:
-                lower, new_columns = self._price_all(prices, demand_prices)
-                bound = max(bound, lower)
-            if not (new_rows or new_columns) or value - bound <= TARGET_GAP * value:
+                lower, is_new_column = self._price_all(prices, demand_prices)
+                bound, is_any_new = max(bound, lower), is_any_new or is_new_column
+            if not is_any_new or value - bound <= TARGET_GAP * value:
                 break
         # Columns of the last round have no share yet.
         return value, bound, np.pad(shares, (0, len(self.columns) - len(shares)))
@@ -180,7 +177,6 @@ class RobustProgram:
             (np.ones(count), (demand_of, np.arange(count))), shape=(len(self.ends), count + 1)
         )
         solution = solve_linear_program(
-            0,
             c=np.append(np.zeros(count), 1.0),
             A_ub=csr_matrix(np.column_stack([coefficients, -np.ones(len(self.rows))])),
             b_ub=np.zeros(len(self.rows)),
@@ -243,20 +239,19 @@ class RobustProgram:
         worst: Floats = (loads / self.capacity).max(axis=2)
         return worst
 
-    def _add_rows(self, loads: Floats, above: float) -> int:
-        """Add the arcs and states whose utilisation is above a value, the busiest first."""
+    def _add_rows(self, loads: Floats, above: float) -> bool:
+        """Add the arcs and states whose utilisation is above a value, the busiest first.
+
+        Returns whether any is new.
+        """
         use = loads / self.capacity
-        order = np.argsort(-use, axis=None, kind="stable")
-        new = 0
-        for place in islice(order.tolist(), 4 * MAX_ROWS_PER_ROUND):
-            row = tuple(int(each) for each in np.unravel_index(place, use.shape))
-            if use[row] <= above or new == MAX_ROWS_PER_ROUND:
-                break
-            if row not in self.row_numbers:
-                self.row_numbers.add(row)  # type: ignore[arg-type]
-                self.rows.append(row)  # type: ignore[arg-type]
-                new += 1
-        return new
+        order = np.argsort(-use, axis=None, kind="stable")[: 4 * MAX_ROWS_PER_ROUND]
+        busiest = zip(*(each.tolist() for each in np.unravel_index(order, use.shape)), strict=True)
+        new = [row for row in busiest if use[row] > above and row not in self.row_numbers]
+        new = new[:MAX_ROWS_PER_ROUND]
+        self.row_numbers.update(new)
+        self.rows += new
+        return bool(new)
 
     # Columns.
 
@@ -290,17 +285,17 @@ class RobustProgram:
         """Find the pair of least metric that is found soon, or proven the only kind there is."""
         source, target = self.ends[demand]
         names = self.topology.nodes[source], self.topology.nodes[target]
-        tried = 0
+        is_joined = False
         for path in find_k_shortest_paths(
             self.topology, source, target, self.topology.igp, MAX_FIRST_PATHS
         ):
-            tried += 1
+            is_joined = True
             if self.protection in SCHEMES_WITHOUT_PAIRS:
                 return ProtectedPath(path, None)
             backup = self._find_backup(demand, path, self.topology.igp.astype(np.float64))
             if backup is not None:
                 return ProtectedPath(path, backup)
-        if not tried:
+        if not is_joined:
             raise ValueError(f"no links lead from {names[0]} to {names[1]}")
         member = PairMember(
             source, target, PathConstraints(), self.topology.capacity, self.all_arcs
@@ -324,8 +319,6 @@ class RobustProgram:
 
     def _list_all_columns(self) -> bool:
         """List every column if there are few; return whether they all are listed."""
-        if len(self.ends) > MAX_LISTED_COLUMNS:
-            return False
         listed: list[tuple[int, ProtectedPath]] = []
         paths_between: dict[tuple[int, int], list[ArcPath]] = {}
         for demand, ends in enumerate(self.ends):
@@ -351,10 +344,10 @@ class RobustProgram:
             self._add_column(*each)
         return True
 
-    def _price_all(self, prices: Floats, demand_prices: Floats) -> tuple[float, int]:
-        """Add columns that are cheaper than their demand pays; return a bound and how many."""
+    def _price_all(self, prices: Floats, demand_prices: Floats) -> tuple[float, bool]:
+        """Add columns that are cheaper than their demand pays; return a bound and if any is new."""
         floor = 1e-9 * float(prices.max(initial=0.0)) / len(self.failures) + 1e-300
-        least_total, new = 0.0, 0
+        least_total, is_any_new = 0.0, False
         tolerance = 1e-9 * max(float(np.abs(demand_prices).max(initial=0.0)), 1e-300)
         for demand in range(len(self.ends)):
             price = np.einsum("m,mfe->fe", self.rates[:, demand], prices)
@@ -367,10 +360,10 @@ class RobustProgram:
                     + price[column.backup_carries][:, list(pair.backup or ())].sum()
                 )
                 if cost < demand_prices[demand] - tolerance:
-                    new += self._add_column(demand, pair)
+                    is_any_new |= self._add_column(demand, pair)
         # The prices of all capacity sum to 1: they are those of one utilisation.
         paid = float((prices * self.capacity).sum())
-        return (least_total / paid if paid > 0 else 0.0), new
+        return (least_total / paid if paid > 0 else 0.0), is_any_new
 
     def _bound_price(self, demand: int, price: Floats) -> float:
         """Bound the price of a demand's columns from below; 0 if unknown (see the header)."""

@@ -27,7 +27,7 @@ RerouteFunction = Callable[[int, Bools, Floats], "ArcPath | None"]
 
 @dataclass(frozen=True, slots=True)
 class Commodity:
-    """A demand that is not split, with a rate above 0."""
+    """A demand that is not split, with a rate of 0 or more."""
 
     source: int
     target: int

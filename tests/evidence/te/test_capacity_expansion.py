@@ -262,3 +262,13 @@ def test_modules_that_are_taken_off_leave_none_that_is_not_needed(seed):
         return counts
 
     assert kept.tolist() == take_off(np.full(len(PAIRS), 3)).tolist()
+
+
+@pytest.mark.parametrize(("most", "left"), [(0, 3), (1, 2), (2, 1), (9, 1)])
+def test_so_many_programs_look_for_modules_that_are_not_needed(most, left, monkeypatch) -> None:
+    """Of three modules one is needed; each that goes takes a program."""
+    monkeypatch.setattr(capacity_expansion, "MAX_TRIED_REMOVALS", most)
+    graph = build_topology("AB", add_reverse_arcs([Arc("A", "B", 10)]))
+    case = (np.array([[0.0, 15.0], [0.0, 0.0]]), np.zeros(2, dtype=bool))
+    program = _ModuleProgram(graph, [case], [CapacityModule("m", 10, (3.0,), 3)])
+    assert program._remove_unneeded(np.array([3])).tolist() == [left]

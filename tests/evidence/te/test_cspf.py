@@ -285,3 +285,17 @@ def test_a_search_under_bounds_ends_after_the_labels_it_may_settle(monkeypatch):
     monkeypatch.setattr(bounded_paths, "MAX_LABELS", 5)
     with pytest.raises(bounded_paths.TooManyLabels, match=r"more than 5 partial paths .* A to G"):
         find_constrained_path(dear, 0, 6, asked, dear.reservable)
+
+
+def test_desrochers_1988_of_labels_that_are_alike_one_is_settled(monkeypatch) -> None:
+    """Two equal links from each node to the next: 2 labels arrive at a node, and 1 leaves it."""
+    arcs = [
+        Arc(*ends, 1, f"{''.join(ends)}{way}", delay=2)
+        for ends in pairwise("ABCDE")
+        for way in "xy"
+    ]
+    graph = build_topology("ABCDE", [*arcs, Arc("A", "E", 1, delay=50)])
+    monkeypatch.setattr(bounded_paths, "MAX_LABELS", 4)
+    found = find_constrained_path(graph, 0, 4, PathConstraints(max_delay=20), graph.reservable)
+    assert isinstance(found, ConstrainedPath)
+    assert [graph.arcs[arc].name for arc in found.path] == ["ABx", "BCx", "CDx", "DEx"]

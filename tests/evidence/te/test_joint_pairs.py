@@ -217,3 +217,52 @@ def test_pairs_with_nodes_to_visit_and_bounds_on_hops_are_the_best_of_all(kind) 
             assert int(graph.igp[[*found[0], *found[1]]].sum()) == best, seed
             assert all(path in list_paths(each) for path, each in zip(found, members, strict=True))
     assert found_some > 5
+
+
+@pytest.mark.parametrize(
+    ("bound", "ways"),
+    [
+        ({}, {"SAT", "SBT"}),
+        ({"max_hops": 1}, {"ST"}),
+        ({"max_delay": 9}, {"SBT", "SCT"}),
+        ({"via": (ViaNode(4),)}, {"SCT"}),
+    ],
+    ids=["no bound", "hops", "delay", "node"],
+)
+def test_a_bound_that_both_paths_have_holds_for_both(bound, ways: set[str]) -> None:
+    """The two cheapest are over A, 20 ns long, and B; with a bound both paths are others."""
+    links = [("S", "A", 1, 10), ("A", "T", 1, 10), ("S", "B", 2, 4), ("B", "T", 2, 4)]
+    links += [("S", "C", 3, 1), ("C", "T", 3, 1), ("S", "T", 20, 1)]
+    arcs = [
+        Arc(a, b, 10, f"{a}{b}{copy}", igp=cost, delay=delay)
+        for a, b, cost, delay in links
+        for copy in range(2 if "C" in (a, b) or (a, b) == ("S", "T") else 1)
+    ]
+    graph = build_topology("STABC", arcs)
+    usable = np.ones(len(arcs), dtype=bool)
+    members = [
+        PairMember(0, 1, PathConstraints(rate, **bound), graph.capacity, usable) for rate in (1, 2)
+    ]
+    found = find_joint_pair(graph, *members, "link")
+    assert found is not None
+    assert {"".join(graph.list_node_names(path)) for path in found} == ways
+    assert not find_shared_arcs(graph, found[0], "link") & set(found[1])
+
+
+def test_of_pairs_with_the_same_sum_the_one_of_the_cheaper_first_path_is_taken() -> None:
+    """x of 2 with w of 5, or y of 3 with z of 4; v of 3 shares a risk with x and with y."""
+    costs = {"x": 2, "y": 3, "z": 4, "w": 5, "v": 3}
+    risks = {"x": "pq", "y": "r", "z": "p", "w": "", "v": "qr"}
+    graph = build_topology(
+        "ST",
+        [Arc("S", "T", 10, name, igp=costs[name], risks=frozenset(risks[name])) for name in costs],
+    )
+    members = [
+        PairMember(
+            0, 1, PathConstraints(), graph.capacity, np.array([name in use for name in costs])
+        )
+        for use in ("xy", "vzw")
+    ]
+    found = find_joint_pair(graph, *members, "risk")
+    assert found is not None
+    assert [graph.arcs[path[0]].name for path in found] == ["x", "w"]

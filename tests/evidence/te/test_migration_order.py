@@ -227,7 +227,7 @@ def test_a_weaker_path_is_preempted_where_allowed_and_never_a_stronger():
 def test_a_bound_of_some_class_types_counts_only_these():
     moves = [
         PathMove("a", (0,), (1,), 6, 6, class_type=1),
-        PathMove("b", (1,), (0,), 6, 6, class_type=0),
+        PathMove("b", (1,), (0,), 6, 6),
     ]
     of_type_1 = UsageBound(frozenset({1}), np.array([10, 10]), np.zeros(2, dtype=np.int64))
     assert find_migration_order(moves, [of_type_1]).steps is not None
@@ -366,3 +366,27 @@ def test_a_path_on_an_arc_that_may_carry_nothing_has_no_factor():
     least = find_least_headroom(swapped, [bound([1, 1])])
     assert least is not None
     assert (least.factor, sorted(least.missing.values())) == (2, [1])
+
+
+def test_a_move_that_frees_room_is_made_before_any_other_is_tried(monkeypatch) -> None:
+    """Two change places and cannot; twenty leave their arcs for free ones: not 2^20 states."""
+    monkeypatch.setattr(migration_order, "MAX_TRIED_CHANGES", 2000)
+    moves = [*swap(), *(PathMove(f"p{i}", (i % 2,), (2 + i,), 1, 1) for i in range(20))]
+    found = find_migration_order(moves, [bound([16, 16, *[9] * 20])])
+    assert found.steps is not None
+    tight = [PathMove("a", (0,), (1,), 20, 20), PathMove("b", (1,), (0,), 20, 20)]
+    found = find_migration_order([*tight, *moves[2:]], [bound([30, 30, *[9] * 20])])
+    assert (found.steps, found.is_proven) == (None, True)
+
+
+def test_a_bound_of_0_on_an_arc_of_others_makes_no_order_worse() -> None:
+    """b frees the arc that a goes to, so that b is first; c needs an arc that may carry nothing."""
+    moves = [
+        PathMove("a", (0,), (1,), 6, 6),
+        PathMove("b", (1,), (2,), 6, 6),
+        PathMove("c", (3,), (4,), 1, 1),
+    ]
+    for order in itertools.permutations(moves):
+        found = find_least_headroom(order, [bound([10, 10, 10, 1, 0])])
+        assert found is not None
+        assert found.missing == {4: 1}

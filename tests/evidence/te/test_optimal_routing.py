@@ -254,6 +254,14 @@ def test_a_form_is_chosen_up_to_its_size():
     ring = [f"n{i}" for i in range(200)]
     links = [Arc(a, b, 10) for a, b in pairwise([*ring, ring[0]])]
     graph = build_topology(ring, add_reverse_arcs(links))
+    # 181 sources by 221 arcs are 40,001 columns.
+    wide = build_topology(
+        ring, [*links, *(Arc(ring[0], ring[-2], 10, f"chord{each}") for each in range(21))]
+    )
+    some = np.zeros((200, 200))
+    some[:181, -1] = 1.0
+    assert choose_formulation(wide, some) == "paths"
+    assert choose_formulation(wide, some[:180]) == "arcs"
     for sources, demands, form in (
         (100, 19_900, "arcs"),
         (101, 10_000, "paths"),
@@ -495,3 +503,11 @@ def test_frank_wolfe_takes_the_steps_that_it_says() -> None:
     assert [each.mlu for each in routings.values()] == pytest.approx([1.0, 0.5], abs=1e-6)
     # The bound of the even prices is that of half on each way from the start.
     assert frank_wolfe.minimise_utilisation(graph, traffic, target_gap=1.0).steps == 1
+
+
+def test_fortz_thorup_2000_the_ideal_cost_counts_each_demand_times_its_hops() -> None:
+    """A to B to C one way: from C nothing leads back, and nothing is asked from there."""
+    graph = build_topology("ABC", [Arc("A", "B", 10, igp=7), Arc("B", "C", 10)])
+    traffic = np.zeros((3, 3))
+    traffic[0, 1], traffic[0, 2] = 3, 5
+    assert fortz_thorup.compute_uncapacitated_cost(graph, traffic) == 3 + 2 * 5

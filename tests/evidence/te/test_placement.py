@@ -365,3 +365,32 @@ def test_bhandari_1999_a_path_in_the_way_moves_or_the_refusal_says_where_to() ->
     assert full.outcomes[1].refusal is not None
     assert full.outcomes[1].refusal.partner == ""
     assert full.compute_loads().sum() == 3
+
+
+@pytest.mark.parametrize("fixed", ["p", "q"])
+def test_of_two_that_name_each_other_one_with_a_route_of_its_own_has_that_route(fixed) -> None:
+    """Without it both would be placed together, and either may have the cheaper route."""
+    graph = diamond()
+    asked = [
+        PathRequest(name, 0, 3, PathConstraints(1), disjoint_from=((other, "link"),))
+        for name, other in ("pq", "qp")
+    ]
+    routes = {fixed: graph.find_path_through(*"PRT")}
+    found = ways(graph, place_paths(graph, asked, fixed_paths=routes))
+    assert found.pop(fixed) == "PRT"
+    assert list(found.values()) == ["PQT"]
+
+
+@pytest.mark.parametrize("order", ["listed", "priority"])
+def test_a_partner_that_is_not_asked_for_is_in_nobodys_way(order) -> None:
+    graph = diamond()
+    away = (("unknown", "link"), ("p", "link"))
+    asked = [
+        PathRequest("p", 0, 3, PathConstraints(1)),
+        PathRequest("q", 0, 1, PathConstraints(1), disjoint_from=away),
+        PathRequest("r", 0, 3, PathConstraints(30), disjoint_from=away),
+        PathRequest("s", 0, 3, PathConstraints(30), disjoint_from=(*away, ("r", "link"))),
+    ]
+    done = place_paths(graph, asked, order=order)
+    reasons = {each.request.name: each.refusal.reason for each in done.outcomes if each.refusal}
+    assert reasons.get("s") == "disjoint"

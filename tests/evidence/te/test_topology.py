@@ -47,6 +47,7 @@ def test_rfc3630_2_5_defaults_of_a_link_and_its_metrics_by_name() -> None:
     graph = build_topology("ABC", arcs)
     assert graph.links == ("A-B", "x")
     assert graph.reservable.tolist() == [7, 20]
+    assert graph.delay.tolist() == [0, 30]
     assert graph.get_metric("igp").tolist() == [1, 4]
     assert graph.get_metric("te").tolist() == [1, 6]
     assert graph.get_metric("delay").tolist() == [1, 30]

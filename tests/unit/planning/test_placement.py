@@ -37,6 +37,20 @@ def test_proportional_fitting_without_a_diagonal_keeps_both_sums() -> None:
     assert np.allclose(table, wanted, atol=1e-4)
 
 
+def test_a_node_sends_and_receives_as_much_as_all_others_can_and_no_more() -> None:
+    """By hand: A sends 3 and receives 2 of 5 in all, so that B and C exchange nothing."""
+    fit = te.traffic_matrices.fit_gravity_matrix
+    table = fit([3, 1, 1], [2, 1, 2])
+    assert np.allclose(table, [[0, 1, 2], [1, 0, 0], [1, 0, 0]], atol=1e-3)
+    # One that sends 1 or receives 1 is not left out; one with 0 is.
+    assert np.allclose(fit([1, 1, 0], [1, 1, 0]), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    for sent, received in (([4, 1, 1], [3, 1, 2]), ([8, 1, 1], [8, 1, 1])):
+        with pytest.raises(ValueError, match="more than all others together can"):
+            fit(sent, received)
+    with pytest.raises(ValueError, match="the same sum"):
+        fit([3, 1, 1], [2, 1, 3])
+
+
 def test_lognormal_masses_come_from_a_stream_of_their_own() -> None:
     one, again = (te.traffic_matrices.make_lognormal_matrix(5, 100.0, 1.0, "m/1") for _ in range(2))
     other = te.traffic_matrices.make_lognormal_matrix(5, 100.0, 1.0, "m/2")
