@@ -71,11 +71,18 @@ def test_as_many_pairs_as_are_tried_at_most_may_be_the_answer() -> None:
     """Of differences ± 1 with mean 0: margins that one pair more or 1,000 just keep, or 1,001."""
     differences = [1.0, -1.0] * 4
     assert MAX_PAIRS == 1000
-    for pairs, more in ((9, 1), (10, 2), (999, 991), (1000, 992), (1001, None)):
+    for pairs, more, still_more in (
+        (9, 1, 2),
+        (10, 2, 3),
+        (999, 991, 992),
+        (1000, 992, None),
+        (1001, None, None),
+    ):
         quantile = student_quantile(0.975, pairs - 1)
         assert quantile == pytest.approx(student.ppf(0.975, pairs - 1))
         margin = quantile * math.sqrt(8 / 7 / pairs)
         assert judge_equivalence(differences, margin).more_pairs == more
+        assert judge_equivalence(differences, math.nextafter(margin, 0)).more_pairs == still_more
 
 
 @pytest.mark.parametrize("sign", [1, -1])
