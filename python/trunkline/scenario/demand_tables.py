@@ -21,8 +21,8 @@ class DemandRow(NamedTuple):
     source: str
     target: str
     rate: int  # Offered load [bit/s]; may be 0.
-    class_: str  # Class of its packets; empty: the table has no such column.
-    line: int  # Line of the file.
+    class_: str = ""  # Class of its packets; empty: the table has no such column.
+    line: int = 0  # Line of the file, if it is of one.
 
 
 def read_demand_table(name: str, folder: str | None) -> list[DemandRow]:

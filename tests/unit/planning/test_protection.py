@@ -262,6 +262,69 @@ def test_the_backup_of_a_path_that_reserves_nothing_has_no_bandwidth() -> None:
     assert [each.bandwidth_bit_s for each in plan.backups] == [0, 0]
 
 
+def test_rfc4090_s4_1_a_path_that_asks_for_nothing_has_a_bypass_where_others_find_no_room() -> None:
+    """10 Mbit/s are too few for each of the three paths, but enough for one without bandwidth."""
+    text = NARROW.replace("rate: 8 Mbit/s", "rate: 12 Mbit/s").replace(
+        "trunks: {",
+        "flows: {u: {agent: udp, from: A, to: B, rate: 1 Mbit/s}}\n"
+        "paths: {idle: {route: [A, B]}}\ntrunks: {idle: {path: idle, flows: u}, ",
+    )
+    document = "kind: facility-bypass, path: [x, y, z, idle], backup: auto, bandwidth: 100 %"
+    plan = protect(tl.load(text + f"protections: {{p: {{{document}}}}}\n", strict=False))
+    assert [gap.path for gap in plan.unprotected] == ["x", "y", "z"]
+    assert [(each.backup, each.paths) for each in plan.backups] == [("p.A-B", ("idle",))]
+
+
+def test_rfc4090_s4_bypasses_of_a_node_do_not_share_bandwidth_and_those_of_its_links_do() -> None:
+    """B fails for both paths at once: X-Y carries 4 and 3 Mbit/s. A link fails for one of them."""
+    text = """\
+trunkline: 1
+nodes: [A, D, B, C, X, Y]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links:
+  A-B: {metric: 5}
+  D-B: {metric: 5}
+  D-X: {metric: 5}
+  B-C: {}
+  A-X: {}
+  X-Y: {}
+  Y-B: {}
+  Y-C: {}
+paths:
+  p: {route: [A, B, C], bandwidth: 4 Mbit/s}
+  q: {route: [D, B, C], bandwidth: 3 Mbit/s}
+flows:
+  f: {agent: udp, from: A, to: C, rate: 1 Mbit/s}
+  g: {agent: udp, from: D, to: C, rate: 1 Mbit/s}
+trunks: {p: {path: p, flows: f}, q: {path: q, flows: g}}
+run: {duration: 1 s}
+protections: {r: {path: all, kind: facility-bypass, backup: auto, bandwidth: 100 %, protect: KIND}}
+"""
+    for kind, shared in (("node", 7_000_000), ("link", 4_000_000)):
+        plan = protect(tl.loads(text.replace("KIND", kind)))
+        assert {each.route for each in plan.backups if each.paths != ("p", "q")} == {
+            ("A", "X", "Y", "C" if kind == "node" else "B"),
+            ("D", "X", "Y", "C" if kind == "node" else "B"),
+        }
+        link = next(each for each in plan.links if each.link == "X->Y")
+        assert (link.backup_bit_s, link.unshared_bit_s) == (shared, 7_000_000)
+
+
+def test_paths_over_tunnels_and_with_segments_are_a_place_each_without_a_backup() -> None:
+    text = RING.replace(
+        "paths:\n",
+        "paths:\n  tunnel: {route: [B, A, D]}\n  over: {route: [C, B, D], through: tunnel}\n"
+        "  listed: {from: A, segments: [C]}\n",
+    )
+    document = "path: [over, listed], kind: facility-bypass, backup: auto"
+    plan = protect(tl.load(text + f"protections: {{p: {{{document}}}}}\n"))
+    assert [(gap.path, gap.why) for gap in plan.unprotected] == [
+        ("listed", "it has segments: facility-bypass needs a route"),
+        ("over", "it rides tunnels"),
+    ]
+    assert (plan.places, plan.coverage) == (2, 0.0)
+
+
 def test_ti_lfa_needs_segments_and_a_path_without_is_one_place_without_a_backup() -> None:
     plan = protect(
         tl.load(RING + "protections: {p: {path: one, kind: ti-lfa, backup: auto}}\n", strict=False)

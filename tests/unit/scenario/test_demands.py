@@ -34,6 +34,15 @@ run: {duration: 1 s}
 """
 
 
+THREE_IN_A_LINE = """\
+trunkline: 1
+nodes: [A, B, C]
+links: {A-B: {rate: 10 Mbit/s}, B-C: {rate: 10 Mbit/s}}
+traffic: {data: {agent: udp, arrivals: poisson}}
+run: {duration: 1 s}
+"""
+
+
 def demands_of(scenario: tl.Scenario) -> dict[tuple[str, str], float]:
     return {(each.source, each.target): each.rate for each in scenario.resolve().demands.values()}
 
@@ -170,3 +179,50 @@ run: {{duration: 1 s}}
     named = ", ".join(f"A->{each}" for each in middle[:6])
     with pytest.raises(ScenarioError, match=f"the cut is {named}{more}\n"):
         tl.loads(text).resolve()
+
+
+@pytest.mark.parametrize(
+    ("kind", "rates"),
+    [
+        # What each sends is shared out by what the others receive, without any to itself.
+        ("gravity: {out: {A: 3 bit/s, B: 3 bit/s}, in: {C: 6 bit/s}}", {"A-C": 3, "B-C": 3}),
+        ("gravity: {out: {A: 4 bit/s, B: 4 bit/s}}", {"A-B": 4, "B-A": 4}),
+    ],
+)
+def test_a_gravity_matrix_has_the_sums_of_its_rows_and_columns(
+    kind: str, rates: dict[str, int]
+) -> None:
+    text = THREE_IN_A_LINE + f"demands: {{matrix: {{{kind}, class: data}}}}\n"
+    found = tl.loads(text).resolve().demands
+    assert {name: each.rate for name, each in found.items()} == rates
+
+
+@pytest.mark.parametrize("nodes", ["A, B", "A, B, C"])
+def test_a_lognormal_matrix_has_its_total(nodes: str) -> None:
+    """Each demand is rounded to a bit a second."""
+    text = THREE_IN_A_LINE.replace("A, B, C", nodes)
+    if "C" not in nodes:
+        text = text.replace(", B-C: {rate: 10 Mbit/s}", "")
+    text += "demands: {matrix: {lognormal: {total: 3 Mbit/s}, class: data}}\n"
+    found = tl.loads(text).resolve().demands.values()
+    assert sum(each.rate for each in found) == pytest.approx(3_000_000, abs=3)
+
+
+def test_demands_of_a_table_are_left_out_where_they_are_nothing(tmp_path: Path) -> None:
+    rows = [
+        "A,B,0 bit/s",
+        "A,B,1 bit/s",
+        "B,A,0 bit/s",
+        "A,A,5 bit/s",
+        "B,B,0 bit/s",
+        "A,A,1 bit/s",
+    ]
+    (tmp_path / "m.csv").write_text("\n".join(["from,to,rate", *rows, ""]), "utf-8")
+    text = NETWORK.replace("Salt_Lake", "A").replace("St._Louis", "B")
+    (tmp_path / "net.yaml").write_text(text, "utf-8")
+    scenario = tl.load(tmp_path / "net.yaml")
+    assert demands_of(scenario) == {("A", "B"): 1}
+    assert [each.message for each in scenario.warnings if "left out" in each.message] == [
+        "3 demands of zero are left out",
+        "2 demands of a node to itself are left out",
+    ]

@@ -234,3 +234,22 @@ def test_rfc4090_s3_what_lacks_a_backup_says_between_which_ends_no_other_way_lea
     )
     [message] = [each for each in list_warnings(tl.loads(text)) if "without a backup" in each]
     assert re.findall(r"no other way leads from (\w to \w)", message) == ends
+
+
+def test_paths_over_tunnels_that_ride_each_other_or_nothing_are_followed_to_an_end() -> None:
+    """`p` is outside of the ring of `t` and `u`, and `v` rides `w`, which rides nothing known."""
+    paths = "".join(
+        f"  {name}: {{route: {route}, through: {through}}}\n"
+        for name, route, through in (
+            ("p", "[A, C, D]", "t"),
+            ("t", "[A, B, C]", "u"),
+            ("u", "[A, B, C]", "t"),
+            ("v", "[A, C, D]", "w"),
+            ("w", "[A, B, C]", "none"),
+        )
+    )
+    assert sorted(list_messages(f"{LINE}paths:\n{paths}")) == [
+        ("paths[t].through[0]", "path t rides itself through u"),
+        ("paths[u].through[0]", "path u rides itself through t"),
+        ("paths[w].through[0]", "there is no path none"),
+    ]

@@ -52,8 +52,9 @@ class BackupSearch:
         )
         self.backups: list[ComputedBackup] = []
         self.links_covered: set[str] = set()
-        self._bypasses: dict[tuple[int, int, str], list[ComputedBackup]] = {}
-        self._refusals: dict[tuple[int, int, str], str] = {}
+        self._bypasses: dict[tuple[int, int | None, str], list[ComputedBackup]] = {}
+        # Why there is no bypass even without bandwidth.
+        self._refusals: dict[tuple[int, int | None, str], str] = {}
 
     def protect_path(self, path: str) -> None:
         """Find the protections of a path."""
@@ -117,12 +118,12 @@ class BackupSearch:
         free = self.result.shared.get_free(failures)
         constraints = self._make_constraints(path)
         bypass = self.protection.kind == "facility-bypass"
-        key = arcs[hop], arcs[hop + 1] if protect == "node" else -1, protect
+        key = arcs[hop], arcs[hop + 1] if protect == "node" else None, protect
         if bypass:
             for each in self._bypasses.get(key, ()):
                 if free[list(each.backup_path.path)].min() >= constraints.bandwidth:
                     return each
-            if key in self._refusals and not constraints.bandwidth:
+            if key in self._refusals:
                 return self._refusals[key]
         kind: te.backup_paths.LocalBackupKind = "facility-bypass" if bypass else "detour"
         repair = te.backup_paths.find_local_backup(
@@ -131,8 +132,10 @@ class BackupSearch:
         if isinstance(repair, te.refusal.Refusal):
             merge = hop + 1 if protect == "node" else hop
             ends = arcs[hop], arcs[merge if bypass else -1]
-            self._refusals[key] = self._explain_refusal(repair, constraints, *ends)
-            return self._refusals[key]
+            reason = self._explain_refusal(repair, constraints, *ends)
+            if not constraints.bandwidth:
+                self._refusals[key] = reason
+            return reason
         over = arcs[hop : repair.joins_at]
         backup = ComputedBackup(
             self.name, self._describe_element(arcs[hop], protect), repair, over, failures
@@ -230,7 +233,7 @@ class BackupSearch:
 
     def _add_path_to_backup(self, backup: ComputedBackup, path: str) -> None:
         share = 1.0 if self.protection.bandwidth is None else self.protection.bandwidth
-        rate = round(share * self.scenario.reservations.get(path, (0, 0))[0])
+        rate = round(share * self.scenario.reservations[path][0])
         if not backup.paths:
             self.backups.append(backup)
         backup.paths.append(path)
@@ -238,7 +241,7 @@ class BackupSearch:
         self.result.shared.reserve(backup.backup_path.path, rate, backup.failures)
 
     def _make_constraints(self, path: str) -> "te.path_constraints.PathConstraints":
-        rate = self.scenario.reservations.get(path, (0, 0))[0]
+        rate, _ = self.scenario.reservations[path]
         bandwidth = round((self.protection.bandwidth or 0) * rate)
         constraints = self.protection.constraints
         if constraints is None and self.protection.kind == "facility-bypass":

@@ -39,7 +39,7 @@ def resolve_demands(scenario: ResolvedScenario, problems: Problems) -> None:
             continue
         check_class_known(scenario, demand.class_, (*path, "class"), problems)
         if demand.rate is not None:
-            row = DemandRow(str(demand.from_), str(demand.to), demand.rate, "", 0)
+            row = DemandRow(str(demand.from_), str(demand.to), demand.rate)
             _add_demand(scenario, name, row, demand, path, problems)
             continue
         _resolve_matrix(scenario, name, demand, problems)
@@ -129,7 +129,7 @@ def _read_rows(
     for i, source in enumerate(nodes):
         for j, target in enumerate(nodes):
             if i != j:
-                yield DemandRow(source, target, round(float(table[i, j])), "", 0)
+                yield DemandRow(source, target, round(float(table[i, j])))
 
 
 def _list_masses(gravity: GravityDemands, nodes: list[str]) -> tuple[list[int], list[int]]:

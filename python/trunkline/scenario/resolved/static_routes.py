@@ -95,8 +95,10 @@ class StartRoutes:
         has_other = node in self._find_shortest(end)
         for target in (end, None):
             routes = [route for route in self._by_node[node] if route.target == target]
-            distance = min((route.distance for route in routes), default=0)
-            if routes and (not has_other or (target is not None and distance < IGP_DISTANCE)):
+            if not routes:
+                continue
+            distance = min(route.distance for route in routes)
+            if not has_other or (target is not None and distance < IGP_DISTANCE):
                 # Several only with equal-cost multipath: a check refuses them without it.
                 return [route for route in routes if route.distance == distance]
         return []
