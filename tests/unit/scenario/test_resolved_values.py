@@ -9,6 +9,8 @@ import pytest
 
 import trunkline as tl
 from trunkline.scenario import Scenario, ScenarioError
+from trunkline.scenario.resolved.head_constraints import list_head_constraints
+from trunkline.scenario.resolved.signalled_paths import list_signalled_paths
 
 LINE = """\
 trunkline: 1
@@ -85,8 +87,11 @@ def test_rates_times_a_scale_are_whole_and_1_bit_a_second_at_least(
         f"scale: {factor}\n"
         + LINE
         + "flows: {f: {agent: udp, from: A, to: B, rate: 10 Mbit/s, size: 500 B}}\n"
+        + "paths: {p: {route: [A, B]}, q: {route: [A, B], bandwidth: 10 Mbit/s}}\n"
     )
     resolved = tl.loads(text).resolve()
+    # What reserves nothing reserves nothing at any scale.
+    assert resolved.reservations == {"p": (0, 0), "q": (rate, 0)}
     assert {arc.options.rate for arc in resolved.arcs} == {rate}
     assert {arc.options.rate for arc in resolved.get_unscaled().arcs} == {10_000_000}
     assert resolved.flows["f"].rate == rate
@@ -253,3 +258,51 @@ def test_paths_over_tunnels_that_ride_each_other_or_nothing_are_followed_to_an_e
         ("paths[u].through[0]", "path u rides itself through t"),
         ("paths[w].through[0]", "there is no path none"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("other", "barred"),
+    [
+        ("s: {from: A, segments: [B, D]}", {"A->B", "B->A", "B->D", "D->B"}),
+        # Which links a path over a tunnel crosses is the matter of the tunnel.
+        ("t: {route: [A, B, D]}, s: {route: [A, D], through: t}", set()),
+    ],
+)
+def test_a_head_keeps_off_the_links_of_a_path_that_nobody_signals(
+    other: str, barred: set[str]
+) -> None:
+    text = f"""\
+trunkline: 1
+nodes: [A, B, C, D]
+defaults: {{link: {{rate: 10 Mbit/s, delay: 1 ms}}}}
+links: {{A-B: {{}}, B-D: {{}}, A-C: {{metric: 9}}, C-D: {{}}}}
+paths:
+  p: {{route: auto, from: A, to: D, disjoint_from: {{s: link}}}}
+  {other.replace(", s: {", chr(10) + "  s: {")}
+signalling: {{kind: rsvp-te}}
+run: {{duration: 1 s}}
+"""
+    resolved = tl.loads(text).resolve()
+    assert "s" not in list_signalled_paths(resolved)
+    found = list_head_constraints(resolved, list_signalled_paths(resolved))
+    assert [*found] == ["p"]
+    assert {resolved.arcs[arc].name for arc in found["p"].barred_arcs} == barred
+    assert found["p"].disjoint_paths == {}
+
+
+@pytest.mark.parametrize(
+    ("taken", "left"),
+    [
+        ("10 Mbit/s", "nothing"),
+        ("9999999 bit/s", "at most 1 bit/s"),
+        ("9 Mbit/s", "at most 1 Mbit/s"),
+    ],
+)
+def test_a_path_without_room_says_how_much_is_left(taken: str, left: str) -> None:
+    text = LINE + (
+        f"paths: {{p: {{route: [A, B], bandwidth: {taken}}},"
+        " q: {route: auto, from: A, to: B, bandwidth: 2 Mbit/s}}\n"
+    )
+    [(place, message)] = list_messages(text)
+    expected = f"path q is not placed: bandwidth: 2 Mbit/s is asked, {left} is unreserved"
+    assert (place, message.partition(";")[0]) == ("paths[q]", expected)

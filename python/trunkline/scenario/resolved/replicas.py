@@ -19,10 +19,11 @@ def name_flows(scenario: ResolvedScenario, problems: Problems) -> None:
 
     Raises ScenarioTooLarge: They do not fit into memory, by estimate; none is written out.
     """
-    count = sum(flow.replicate or 1 for flow in scenario.flows.values())
+    counts = {name: flow.replicate or 1 for name, flow in scenario.flows.items()}
+    count = sum(counts.values())
     needed, limit = count * BYTES_PER_FLOW, MEMORY_LIMIT.get()
     if needed > limit:
-        name = max(scenario.flows, key=lambda each: scenario.flows[each].replicate or 1)
+        name = max(counts, key=lambda each: counts[each])
         message = (
             f"{count} flows need about {needed / 1e9:.0f} GB; the limit is "
             f"{limit / 1e9:.3g} GB (--limit-memory)"
