@@ -155,7 +155,7 @@ def _compile_session(
     class_type = get_class_type(scenario, name)
     return {
         "name": name,
-        "bandwidth_bit_s": scenario.reservations.get(name, (path.bandwidth or 0, 0))[0],
+        "bandwidth_bit_s": scenario.get_reservation(name)[0],
         "setup": path.setup,
         "hold": path.hold,
         **({"class_type": class_type} if class_type else {}),

@@ -49,7 +49,7 @@ def list_tunnels(design: RouterDesign) -> dict[str, list[Tunnel]]:
                 name,
                 design.router_ids[design.nodes.index(route.nodes[-1])],
                 hops,
-                resolved.reservations.get(name, (0, 0))[0],
+                resolved.get_reservation(name)[0],
                 path.setup,
                 path.hold,
                 path.include_any,

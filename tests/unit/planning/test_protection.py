@@ -310,6 +310,35 @@ protections: {r: {path: all, kind: facility-bypass, backup: auto, bandwidth: 100
         assert (link.backup_bit_s, link.unshared_bit_s) == (shared, 7_000_000)
 
 
+@pytest.mark.parametrize(("protect_kind", "shared"), [("node", 7_000_000), ("link", 4_000_000)])
+def test_rfc9855_repair_lists_around_a_node_do_not_share_bandwidth(
+    protect_kind: str, shared: int
+) -> None:
+    """From A and D round B to C over X-Y, 4 and 3 Mbit/s: B fails for both, a link for one."""
+    plan = protect(
+        tl.loads(
+            f"""\
+trunkline: 1
+nodes: [A, D, B, C, X, Y]
+defaults: {{link: {{rate: 10 Mbit/s, delay: 1 ms}}}}
+links: {{A-B: {{}}, D-B: {{}}, B-C: {{}}, A-X: {{}}, D-X: {{}}, X-Y: {{}}, Y-C: {{}}}}
+traffic: {{data: {{agent: udp, size: 500 B}}}}
+demands:
+  p: {{from: A, to: C, rate: 4 Mbit/s, class: data}}
+  q: {{from: D, to: C, rate: 3 Mbit/s, class: data}}
+paths: {{p: {{from: A, segments: [C]}}, q: {{from: D, segments: [C]}}}}
+trunks: {{p: {{path: p, demands: p}}, q: {{path: q, demands: q}}}}
+protections:
+  r: {{path: all, kind: ti-lfa, backup: auto, protect: {protect_kind}, link: [A-B, D-B]}}
+run: {{duration: 1 s}}
+"""
+        )
+    )
+    assert {each.route for each in plan.backups} == {("A", "X", "Y", "C"), ("D", "X", "Y", "C")}
+    link = next(each for each in plan.links if each.link == "X->Y")
+    assert (link.backup_bit_s, link.unshared_bit_s) == (shared, 7_000_000)
+
+
 def test_paths_over_tunnels_and_with_segments_are_a_place_each_without_a_backup() -> None:
     text = RING.replace(
         "paths:\n",

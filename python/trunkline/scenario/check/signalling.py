@@ -130,7 +130,7 @@ def _check_paths(scenario: ResolvedScenario, problems: Problems) -> None:
                 )
                 problems.add("signalling", ("paths", name), message, at_key=True)
                 break
-        bandwidth = scenario.get_unscaled().reservations.get(name, (0, 0))[0]
+        bandwidth = scenario.get_unscaled().get_reservation(name)[0]
         arcs = [hop.over for hop in scenario.routes[name].hops]
         key_path: DocumentPath = ("paths", name, "bandwidth")
         class_type = get_class_type(scenario, name)
@@ -273,7 +273,7 @@ def _check_route(
         message = f"the route must lead from {ends[0]} to {ends[1]}, as path {target} does"
         problems.add("signalling", (*path, "to"), message, given=", ".join(event.to))
     else:
-        bandwidth, class_type = scenario.get_unscaled().reservations.get(target, (0, 0))
+        bandwidth, class_type = scenario.get_unscaled().get_reservation(target)
         _check_bandwidth_fits(scenario, bandwidth, arcs, (*path, "to"), problems, class_type)
 
 

@@ -233,7 +233,7 @@ class BackupSearch:
 
     def _add_path_to_backup(self, backup: ComputedBackup, path: str) -> None:
         share = 1.0 if self.protection.bandwidth is None else self.protection.bandwidth
-        rate = round(share * self.scenario.reservations[path][0])
+        rate = round(share * self.scenario.get_reservation(path)[0])
         if not backup.paths:
             self.backups.append(backup)
         backup.paths.append(path)
@@ -241,7 +241,7 @@ class BackupSearch:
         self.result.shared.reserve(backup.backup_path.path, rate, backup.failures)
 
     def _make_constraints(self, path: str) -> "te.path_constraints.PathConstraints":
-        rate, _ = self.scenario.reservations[path]
+        rate, _ = self.scenario.get_reservation(path)
         bandwidth = round((self.protection.bandwidth or 0) * rate)
         constraints = self.protection.constraints
         if constraints is None and self.protection.kind == "facility-bypass":

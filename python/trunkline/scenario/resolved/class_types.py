@@ -34,7 +34,7 @@ def list_te_classes(scenario: ResolvedScenario) -> list[tuple[int, int]]:
 
 def get_class_type(scenario: ResolvedScenario, name: str) -> int:
     """Return class type of the reservation of a path, 0 to 7."""
-    return scenario.reservations.get(name, (0, 0))[1]
+    return scenario.get_reservation(name)[1]
 
 
 def list_class_type_limits(

@@ -38,7 +38,7 @@ def expand_meshes(scenario: ResolvedScenario, problems: Problems) -> None:
         if ("trunks", name) in scenario.origins:
             _add_bandwidths(scenario, trunk.path, list(trunk.flows), types)
     for name, path in scenario.paths.items():
-        bandwidth, type_ = scenario.reservations.get(name, (0, 0))
+        bandwidth, type_ = scenario.get_reservation(name)
         own_type = None if path.class_type is None else CLASS_TYPE_NAMES.index(path.class_type)
         rate = bandwidth if path.bandwidth is None else path.bandwidth
         scenario.reservations[name] = (rate, type_ if own_type is None else own_type)
@@ -152,7 +152,7 @@ def _replace_demand(
 def _add_bandwidths(
     scenario: ResolvedScenario, path: str, demands: list[str], types: dict[str, int]
 ) -> None:
-    rate, type_ = scenario.reservations.get(path, (0, 0))
+    rate, type_ = scenario.get_reservation(path)
     for name in demands:
         if name in scenario.demands:
             rate += scenario.demands[name].rate

@@ -198,7 +198,7 @@ def make_request(
     scenario: ResolvedScenario, graph: "Topology", name: str, path: LabelSwitchedPath
 ) -> "PathRequest":
     """Make the request of a path."""
-    bandwidth, class_type = scenario.reservations.get(name, (path.bandwidth or 0, 0))
+    bandwidth, class_type = scenario.get_reservation(name)
     written = [each for each in path.route if each in scenario.nodes]
     source, target = (
         (str(path.from_), str(path.to)) if is_computed(path) else (written[0], written[-1])

@@ -240,6 +240,10 @@ class ResolvedScenario:
         """Return the scenario at its own rates."""
         return self.before_scale or self
 
+    def get_reservation(self, path: str) -> tuple[int, int]:
+        """Return the bandwidth [bit/s] and the class type that a path asks for; 0 of a backup."""
+        return self.reservations.get(path, (0, 0))
+
     def has_flow(self, name: str) -> bool:
         """Whether a name means a flow, all replicas of one, or one replica."""
         if name in self.flows:
