@@ -12,6 +12,7 @@ J. Oper. Res. Soc. Japan 13, 1971; A. M. Costa, J.-F. Cordeau, B. Gendron, Bende
 cutset inequalities for multicommodity capacitated network design, Comput. Optim. Appl. 42, 2009.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,9 +54,14 @@ class ModuleChoice:
     @property
     def gap(self) -> float:
         """The cost over the bound, less one; 0 if the choice is proven cheapest."""
-        if self.cost <= self.bound * (1 + 1e-9) + 1e-9:
+        if _is_proven(self.cost, self.bound):
             return 0.0
         return self.cost / self.bound - 1 if self.bound > 0 else float("inf")
+
+
+def _is_proven(cost: float, bound: float) -> bool:
+    """Whether a cost is its bound but for rounding."""
+    return cost < bound or math.isclose(cost, bound, rel_tol=1e-9, abs_tol=1e-9)
 
 
 class InsufficientModulesError(ValueError):
@@ -157,11 +163,11 @@ class _ModuleProgram:
             repaired = self._repair(found.values)
             if (cost := float(self.cost @ repaired)) < best_cost:
                 best, best_cost = repaired, cost
-            if best_cost <= bound * (1 + 1e-9) + 1e-9:
+            if _is_proven(best_cost, bound):
                 break
             if not self._add_broken_rows(found.values.astype(np.float64)):
                 break
-        if best_cost > bound * (1 + 1e-9) + 1e-9:
+        if not _is_proven(best_cost, bound):
             best = self._remove_unneeded(best)
             best_cost = float(self.cost @ best)
         counts = np.zeros(self.costs.shape, dtype=np.int64)

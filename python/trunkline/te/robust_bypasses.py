@@ -185,7 +185,7 @@ class BypassProgram(RobustProgram):
                 assert path is not None
                 repair_prices[traffic, arc] = float(price[list(path)].sum())
                 cheapest = min(float(price[list(each)].sum()) for each in known)
-                if repair_prices[traffic, arc] < cheapest * (1 - 1e-9) and path not in known:
+                if repair_prices[traffic, arc] < cheapest * (1 - 1e-9):
                     known.append(path)
                     nothing = np.zeros((1, len(self.rates)))
                     self.portions[arc] = np.concatenate([self.portions[arc], nothing])

@@ -12,7 +12,7 @@ import trunkline as tl
 from trunkline.planning import place, place_robustly, survive, write_solution
 from trunkline.te import robust_bypasses, robust_program
 from trunkline.te.k_shortest_paths import find_k_shortest_paths
-from trunkline.te.linear_program import solve_integer_program
+from trunkline.te.linear_program import IntegerSolution, solve_integer_program
 from trunkline.te.optimal_routing import minimise_utilisation
 from trunkline.te.robust_bypasses import BypassProgram
 from trunkline.te.robust_program import ProtectedPath, RobustProgram
@@ -452,16 +452,22 @@ def test_failures_without_protection_and_a_first_state_with_one_are_refused() ->
         minimise_worst_utilisation(graph, ends, rates, failures[1:], "backup")
 
 
-def build_two_ways() -> Topology:
-    """S to T over one link each: A, and B twice as long."""
-    links = [("S", "A"), ("A", "T"), ("S", "B"), ("B", "C"), ("C", "T")]
-    return build_topology("STABC", add_reverse_arcs(Arc(*ends, 100) for ends in links))
+def build_two_ways(rate: int) -> Topology:
+    """S to T over A, or over B and C; the first link to A has the rate, all others have 100."""
+    links = [Arc(*ends, 100) for ends in ("AT", "SB", "BC", "CT")]
+    return build_topology("STABC", add_reverse_arcs([Arc("S", "A", rate), *links]))
 
 
-@pytest.mark.parametrize(("busy", "way"), [(1.10, "SAT"), (1.11, "SBCT")])
-def test_the_next_way_adds_least_to_the_sum_of_the_eighth_powers(busy: float, way: str) -> None:
-    """The price of a link is the slope of u^8: 1.10^7 is less than 2, 1.11^7 is more."""
-    graph = build_two_ways()
+@pytest.mark.parametrize(
+    ("busy", "rate", "way"),
+    [(1.10, 100, "SAT"), (1.11, 100, "SBCT"), (1.0, 51, "SAT"), (1.0, 49, "SBCT")],
+)
+def test_the_next_way_adds_least_to_the_sum_of_the_eighth_powers(busy, rate, way: str) -> None:
+    """The price of a link is the slope of u^8: 1.10^7 is less than 2, 1.11^7 is more.
+
+    A unit of load on a link of half the capacity costs twice as much.
+    """
+    graph = build_two_ways(rate)
     program = RobustProgram(
         graph, [(0, 1)], np.ones((1, 1)), np.zeros((1, len(graph.arcs)), dtype=bool), "none"
     )
@@ -614,3 +620,284 @@ def test_a_bypass_moves_to_a_way_on_which_it_is_less_busy(capacity: int, ends_on
     assert graph.list_node_names(program._get_bypass(arc)) == tuple(ends_on)
     busiest = (program._sum_loads([0, 1]) / graph.capacity).max()
     assert busiest == pytest.approx(0.6 if ends_on == "SAT" else 60 / capacity)
+
+
+def test_the_busiest_places_become_rows_a_few_at_a_time(monkeypatch) -> None:
+    """Places above a utilisation, at most so many new ones of the four times as many busiest."""
+    graph = build_topology("ABCDEF", add_reverse_arcs(Arc(a, b, 10) for a, b in pairwise("ABCDEF")))
+    busy = np.array([[[7.0, 9, 1, 8, 2, 6, 3, 5, 4, 10]]])
+    by_load = [(0, 0, arc) for arc in (9, 1, 3, 0, 5, 7, 8, 6, 4, 2)]
+
+    def build() -> RobustProgram:
+        no_failure = np.zeros((1, 10), dtype=bool)
+        return RobustProgram(graph, [(0, 5)], np.ones((1, 1)), no_failure, "none")
+
+    monkeypatch.setattr(robust_program, "MAX_ROWS_PER_ROUND", 2)
+    program = build()
+    assert [program._add_rows(busy, 0.0) for _ in range(5)] == [True] * 4 + [False]
+    assert program.rows == by_load[:8]
+    program = build()
+    # 0.7 is not above 0.7; two of the three places above are one round.
+    assert [program._add_rows(busy, 0.7) for _ in range(3)] == [True, True, False]
+    assert program.rows == by_load[:3]
+
+
+def start_program(seed: int, protection):
+    """A program of first pairs and their rows, with its prices."""
+    graph, ends, rates, failures = random_case(seed, 6, 9)
+    failures = failures[:1] if protection == "none" else failures
+    kind = BypassProgram if protection == "facility-bypass" else RobustProgram
+    program = kind(graph, ends, rates, failures, protection)
+    for demand in range(len(ends)):
+        program._add_column(demand, program._find_first_pair(demand))
+    program._add_rows(program._sum_loads([each[0] for each in program.columns_of]), 0.0)
+    return program
+
+
+@pytest.mark.parametrize("protection", [*PROTECTIONS, "facility-bypass"])
+def test_a_bound_and_new_columns_are_the_same_in_any_unit_of_prices(protection) -> None:
+    """Lagrangean duality: any prices bound the optimum, which those of the last round prove."""
+    found_some = False
+    for seed in range(20, 23):
+        results = []
+        for factor in (1.0, 0.5, 1e-9, 1e9):
+            program = start_program(seed, protection)
+            _, _, prices, demand_prices = program._solve_program()
+            found = program._price_all(factor * prices, factor * demand_prices)
+            results.append((*found, program.seen))
+        bounds, _, columns = zip(*results, strict=True)
+        # Prices are rounded to a millionth.
+        assert bounds == pytest.approx([bounds[0]] * 4, rel=2e-6)
+        assert all(each == columns[0] for each in columns)
+        found_some |= results[0][1]
+        program = start_program(seed, protection)
+        program._generate(False)
+        relaxed, _, prices, demand_prices = program._solve_program()
+        count = len(program.columns)
+        for factor in (1.0, 0.5, 1e-9, 1e9):
+            bound, is_any_new = program._price_all(factor * prices, factor * demand_prices)
+            assert not is_any_new
+            assert len(program.columns) == count
+            # Of backups no bound follows from prices.
+            assert bound == pytest.approx(0.0 if protection == "backup" else relaxed, rel=2e-6)
+    assert found_some
+
+
+TRAP_LINKS = [("A", "B", 1), ("B", "C", 1), ("C", "Z", 1), ("A", "D", 3), ("D", "C", 1)]
+TRAP_LINKS += [("B", "E", 1), ("E", "Z", 3)]
+
+
+@pytest.mark.parametrize("protection", ["backup", "one-plus-one"])
+@pytest.mark.parametrize(
+    ("more", "risk", "fails", "ways"),
+    [
+        ([], "", "links", {"ABEZ", "ADCZ"}),
+        ([], "all", "links", {"ABEZ", "ADCZ"}),
+        # With a second link from A to B the pair of least sum shares B.
+        ([("A", "B", 1)], "", "links", {"ABCZ", "ABEZ"}),
+        ([("A", "B", 1)], "", "nodes", {"ABEZ", "ADCZ"}),
+    ],
+)
+def test_bhandari_1999_where_first_paths_have_no_backup_a_pair_is_found_at_once(
+    more, risk, fails, ways, protection, monkeypatch
+) -> None:
+    """The trap: what is left beside A-B-C-Z joins nothing. Pairs without a common risk are first."""
+    monkeypatch.setattr(robust_program, "MAX_FIRST_PATHS", 1)
+    arcs = [
+        Arc(a, b, 10, f"{a}{b}{number}", igp=cost, risks=frozenset(risk))
+        for number, (a, b, cost) in enumerate(TRAP_LINKS + more)
+    ]
+    graph = build_topology("ABCDEZ", add_reverse_arcs(arcs))
+    failures = [np.zeros(len(graph.arcs), dtype=bool)]
+    if fails == "links":
+        failures += [graph.link == link for link in range(len(graph.links))]
+    else:
+        failures += [(graph.tail == node) | (graph.head == node) for node in range(1, 5)]
+    program = RobustProgram(graph, [(0, 5)], np.ones((1, 1)), np.array(failures), protection)
+    pair = program._find_first_pair(0)
+    assert pair.backup is not None
+    if more and fails == "links":
+        # The first path has a backup then: over the second link.
+        assert graph.list_node_names(pair.path) == tuple("ABCZ")
+    found = {"".join(graph.list_node_names(path)) for path in (pair.path, pair.backup)}
+    assert found == ways
+
+
+@pytest.mark.parametrize("protection", [*PROTECTIONS, "facility-bypass"])
+def test_a_demand_without_any_path_is_refused(protection) -> None:
+    graph = build_topology("ABC", add_reverse_arcs([Arc("A", "B", 10)]))
+    no_failure = np.zeros((1, 2), dtype=bool)
+    with pytest.raises(ValueError, match="no links lead from A to C"):
+        minimise_worst_utilisation(graph, [(0, 2)], np.ones((1, 1)), no_failure, protection)
+
+
+def build_ways(count: int, rate: int = 10) -> tuple[Topology, list[tuple[int, ...]]]:
+    """As many ways of two links from S to T, and their paths."""
+    nodes = [f"m{each}" for each in range(count)]
+    links = [Arc(*pair, rate) for each in nodes for pair in (("S", each), (each, "T"))]
+    graph = build_topology(["S", "T", *nodes], add_reverse_arcs(links))
+    return graph, [graph.find_path_through("S", each, "T") for each in nodes]
+
+
+def test_backups_are_priced_for_the_cheapest_path_and_the_newest_known_ones() -> None:
+    """Six working paths in all: way 7 costs nothing, then those of the newest columns."""
+    graph, paths = build_ways(8)
+    failures = np.array([graph.link == link for link in range(-1, len(graph.links))])
+    program = RobustProgram(graph, [(0, 1)], np.ones((1, 1)), failures, "backup")
+    for way in range(6):
+        program._add_column(0, ProtectedPath(paths[way], paths[way + 1]))
+    price = np.ones(failures.shape)
+    price[:, list(paths[7])] = 0.0
+    found = list(program._find_cheap_pairs(0, price, 1e-9))
+    assert [paths.index(pair.path) for pair in found] == [7, 5, 4, 3, 2, 1]
+    assert [pair.backup == paths[7] for pair in found] == [False, *[True] * 5]
+
+
+def choose(values: list[float], shares, script, bound: float, monkeypatch, is_complete=True):
+    """Choose among ways on which the demand uses so much, with answers of the program by script."""
+    graph, paths = build_ways(len(values), 1000)
+    arcs = [
+        Arc(arc.tail, arc.head, round(1 / values[number // 4]), arc.link)
+        for number, arc in enumerate(graph.arcs)
+    ]
+    graph = build_topology(graph.nodes, arcs)
+    no_failure = np.zeros((1, len(arcs)), dtype=bool)
+    program = RobustProgram(graph, [(0, 1)], np.ones((1, 1)), no_failure, "none")
+    for path in paths:
+        program._add_column(0, ProtectedPath(path, None))
+    answers = iter(script)
+    monkeypatch.setattr(program, "_move_demands", list)
+    monkeypatch.setattr(program, "_solve_integer_program", lambda best: next(answers))
+    found = program._choose_single(np.array(shares), bound, is_complete)
+    assert next(answers, "all are read") == "all are read"
+    return found
+
+
+def test_a_choice_stays_until_the_program_finds_a_better_one(monkeypatch) -> None:
+    """It ends where bound and value meet, where none is better, or where no row is missing."""
+    cases = [
+        # The better of the largest share and of the first column.
+        (([0.1, 0.05], [0.2, 0.8], [], 0.05), ([1], 0.05)),
+        (([0.05, 0.1], [0.2, 0.8], [], 0.05), ([0], 0.05)),
+        # None is better: the value is the bound.
+        (([0.1, 0.05], [0.9, 0.1], [None], 0.02), ([0], 0.1)),
+        # It stopped at its limit: its bound counts, up to the value.
+        (([0.1, 0.05], [0.9, 0.1], [(None, 0.04)], 0.02), ([0], 0.04)),
+        (([0.1, 0.05], [0.9, 0.1], [(None, 0.01)], 0.02), ([0], 0.02)),
+        (([0.1, 0.05], [0.9, 0.1], [(None, 0.3)], 0.02), ([0], 0.1)),
+        # A better one, and one as good; each has rows that are missing.
+        (([0.1, 0.05], [0.9, 0.1], [([1], 0.03), ([1], 0.03)], 0.02), ([1], 0.03)),
+        (([0.1, 0.1], [0.9, 0.1], [([1], 0.04), ([1], 0.04)], 0.02), ([0], 0.04)),
+        (([0.1, 0.05], [0.9, 0.1], [([1], 0.05)], 0.02), ([1], 0.05)),
+    ]
+    for (values, shares, script, bound), expected in cases:
+        assert choose(values, shares, script, bound, monkeypatch) == (
+            expected[0],
+            pytest.approx(expected[1]),
+        )
+    # Where columns are missing the program proves nothing.
+    found = choose([0.1, 0.05], [0.9, 0.1], [None], 0.02, monkeypatch, is_complete=False)
+    assert found == ([0], 0.02)
+
+
+def test_a_program_that_ends_at_its_limit_bounds_the_utilisation(monkeypatch) -> None:
+    """Its loads are over the best value so far, and so is its bound."""
+    graph, paths = build_ways(2)
+    no_failure = np.zeros((1, len(graph.arcs)), dtype=bool)
+    program = RobustProgram(graph, [(0, 1)], np.full((1, 1), 4.0), no_failure, "none")
+    for path in paths:
+        program._add_column(0, ProtectedPath(path, None))
+    program._add_rows(program._sum_loads([0]), 0.0)
+    monkeypatch.setattr(
+        robust_program, "solve_integer_program", lambda *_, **__: IntegerSolution(None, 0.5)
+    )
+    assert program._solve_integer_program(0.4) == (None, pytest.approx(0.2))
+
+
+def test_of_ways_as_good_the_first_that_is_known_is_taken() -> None:
+    """Two demands are on the first of four equal ways: one goes to the second."""
+    graph, paths = build_ways(4)
+    no_failure = np.zeros((1, len(graph.arcs)), dtype=bool)
+    for order in ([1, 2, 3], [3, 2, 1], [2, 1, 3]):
+        program = RobustProgram(graph, [(0, 1)] * 2, np.ones((1, 2)), no_failure, "none")
+        for demand in range(2):
+            for way in (0, *order):
+                program._add_column(demand, ProtectedPath(paths[way], None))
+        first, second = (program.columns_of[demand][0] for demand in range(2))
+        moved = program._move_demands([first, second])
+        assert [paths.index(program.columns[each].pair.path) for each in moved] == [order[0], 0]
+
+
+@pytest.mark.parametrize(
+    ("load", "rates", "way"),
+    [
+        (11.0, (100, 100), "SBT"),
+        (11.1, (100, 100), "SCDT"),
+        (25.0, (250, 400), "SBT"),
+        (16.0, (160, 400), "SCDT"),
+    ],
+)
+def test_the_next_bypass_adds_least_to_the_sum_of_the_eighth_powers(load, rates, way: str) -> None:
+    """As for paths: 1.10^7 is less than 2 and 1.11^7 is more; 1 / 250 < 2 / 400 < 1 / 160."""
+    over_b, over_c = rates
+    links = {"ST": 200, "SA": 100, "AT": 100, "SB": over_b, "BT": over_b}
+    links |= dict.fromkeys(("SC", "CD", "DT"), over_c)
+    graph = build_topology("STABCD", add_reverse_arcs(Arc(*e, rate) for e, rate in links.items()))
+    failures = np.array([graph.link == link for link in (-1, graph.links.index("S-T"))])
+    ways = ["ST", "SA", "SB", "SCD"]
+    ends = [(0, graph.node_number[each[-1]]) for each in ways]
+    demands = np.array([[60.0, 30.0, load, over_c / 10]])
+    program = BypassProgram(graph, ends, demands, failures, "facility-bypass")
+    for demand, nodes in enumerate(ways):
+        program._add_column(demand, ProtectedPath(graph.find_path_through(*nodes), None))
+    arc = graph.find_path_through("S", "T")[0]
+    program.bypasses[arc] = [graph.find_path_through(*"SAT")]
+    program._choose_bypass(arc, 0)
+    program._move_bypasses(range(4))
+    assert graph.list_node_names(program._get_bypass(arc)) == tuple(way)
+
+
+def build_bypasses(rates: list[float]) -> tuple[BypassProgram, int]:
+    """A link S-T that fails, with bypasses over A of 100 and over B of 200."""
+    links = {"ST": 200, "SA": 100, "AT": 100, "SB": 200, "BT": 200}
+    graph = build_topology("STAB", add_reverse_arcs(Arc(*e, rate) for e, rate in links.items()))
+    failures = np.array([graph.link == link for link in (-1, graph.links.index("S-T"))])
+    program = BypassProgram(graph, [(0, 1)], np.array(rates)[:, None], failures, "facility-bypass")
+    arc = graph.find_path_through("S", "T")[0]
+    program._add_column(0, ProtectedPath((arc,), None))
+    program.bypasses = {arc: [graph.find_path_through(*way) for way in ("SAT", "SBT")]}
+    program._choose_bypass(arc, 0)
+    return program, arc
+
+
+def test_the_parts_of_bypasses_are_those_of_their_load_and_alike_without_any() -> None:
+    program, arc = build_bypasses([60.0, 0.0])
+    back = program.topology.find_path_through("T", "S")[0]
+    program.bypasses[back] = program.bypasses[arc] * 2
+    program._set_portions(np.array([[3.0, 0.0], [1.0, 0.0], *[[2.0, 5.0], [0.0, 0.0]] * 2]))
+    assert program.portions[arc].tolist() == [[0.75, 0.5], [0.25, 0.5]]
+    assert program.portions[back].tolist() == [[0.5, 0.5], [0.0, 0.0]] * 2
+
+
+def test_bypasses_stay_until_the_program_finds_better_ones(monkeypatch) -> None:
+    """60 over A use 0.6, over B 0.3; the columns are the path, an amount and a choice of each."""
+    over_a, over_b = np.array([1, 0, 0, 1, 0, 0]), np.array([1, 0, 0, 0, 1, 0])
+
+    def run(start: int, script, bound: float):
+        program, arc = build_bypasses([60.0])
+        program._choose_bypass(arc, start)
+        answers = iter(script)
+        monkeypatch.setattr(program, "_solve_choice", lambda best: next(answers))
+        chosen, proven = program._choose_by_program([0], bound)
+        assert chosen == [0]
+        assert next(answers, "all are read") == "all are read"
+        return program.bypasses[arc].index(program._get_bypass(arc)), pytest.approx(proven)
+
+    assert run(0, [None], 0.1) == (0, 0.6)
+    assert run(0, [IntegerSolution(over_b, 0.6)], 0.1) == (0, 0.6)
+    assert run(0, [IntegerSolution(None, 0.31)], 0.1) == (0, 0.31)
+    assert run(0, [IntegerSolution(None, 0.1)], 0.2) == (0, 0.2)
+    better = [IntegerSolution(over_b, 0.25), IntegerSolution(over_b, 0.25)]
+    assert run(0, better, 0.1) == (1, 0.25)
+    assert run(0, [IntegerSolution(over_b, 0.2), None], 0.1) == (1, 0.3)
+    assert run(1, [IntegerSolution(over_a, 0.2), IntegerSolution(over_a, 0.2)], 0.1) == (1, 0.2)
