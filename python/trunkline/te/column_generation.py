@@ -99,8 +99,8 @@ def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
     unit = float(program.rate.max())
     capacity = topology.capacity.astype(np.float64)
     all_demands = np.arange(len(program.rate))
-    bound = _find_first_paths(program, capacity, all_demands)
-    rounds = 0
+    _find_first_paths(program, capacity, all_demands)
+    bound, rounds = 0.0, 0
     while rounds < MAX_ROUNDS:
         rounds += 1
         part, price, dual_price = program.solve_program(unit)
@@ -123,14 +123,11 @@ def minimise_utilisation(topology: Topology, traffic: Floats) -> OptimalRouting:
     )
 
 
-def _find_first_paths(program: _PathProgram, capacity: Floats, all_demands: Ints) -> float:
+def _find_first_paths(program: _PathProgram, capacity: Floats, all_demands: Ints) -> None:
     """Add the cheapest paths while the prices follow the load that these paths make."""
-    price, loads, bound = 1.0 / capacity, np.zeros(len(capacity)), 0.0
+    price, loads = 1.0 / capacity, np.zeros(len(capacity))
     for step in range(PREPARATION_STEPS):
         distance, last = program.compute_trees(price)
-        bound = max(
-            bound, compute_price_bound(program.topology, price, distance, program.source_traffic)
-        )
         program.add_tree_paths(last, all_demands)
         tree_traffic_loads = compute_tree_loads(
             program.topology, distance, last, program.source_traffic
@@ -138,7 +135,6 @@ def _find_first_paths(program: _PathProgram, capacity: Floats, all_demands: Ints
         loads = loads + (tree_traffic_loads - loads) * (2.0 / (step + 2.0))
         utilisation = loads / capacity
         price = np.maximum(np.exp(12.0 * (utilisation / utilisation.max() - 1.0)), 1e-6) / capacity
-    return bound
 
 
 def _compute_loads(program: _PathProgram, part: Floats) -> Floats:

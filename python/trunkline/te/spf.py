@@ -210,12 +210,7 @@ def find_cheapest_path(
     node = target
     while node != source:
         last = int(before[node])
-        parallel_arcs = topology.arcs_between[last, node]
-        path.append(
-            min(parallel_arcs, key=lambda arc: values[arc])
-            if len(parallel_arcs) > 1
-            else parallel_arcs[0]
-        )
+        path.append(min(topology.arcs_between[last, node], key=lambda arc: values[arc]))
         node = last
     return tuple(reversed(path))
 

@@ -511,3 +511,14 @@ def test_fortz_thorup_2000_the_ideal_cost_counts_each_demand_times_its_hops() ->
     traffic = np.zeros((3, 3))
     traffic[0, 1], traffic[0, 2] = 3, 5
     assert fortz_thorup.compute_uncapacitated_cost(graph, traffic) == 3 + 2 * 5
+
+
+def test_kleinberg_1996_no_demand_fits_better_than_on_its_widest_path() -> None:
+    """By hand: 5 on the only way of 10 need 0.5, 20 on 100 need 0.2; beside them 0.1 and 0.6."""
+    links = [("A", "B", 10), ("A", "C", 100), ("C", "B", 10), ("C", "D", 100)]
+    graph = build_topology("ABCD", [Arc(*each) for each in links])
+    demands = [Commodity(0, 1, 5.0), Commodity(0, 3, 20.0), Commodity(2, 3, 0.0)]
+    for order in itertools.permutations(demands):
+        assert compute_lower_bound(graph, order, 0.1) == pytest.approx(0.5)
+        assert compute_lower_bound(graph, order, 0.6) == 0.6
+    assert compute_lower_bound(graph, [], 0.1) == 0.1

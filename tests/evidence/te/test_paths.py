@@ -227,3 +227,16 @@ def test_as_many_paths_as_are_asked_for_are_found_and_no_more():
     # The textbook's graph has seven paths from C to H.
     assert [len(each) for each in found] == [0, 1, 2, 3, 4, 5, 6, 7, 7]
     assert all(each == found[8][: len(each)] for each in found)
+
+
+def test_of_pairs_with_the_same_sum_the_one_of_the_cheaper_first_path_is_taken():
+    """x of 2 with w of 5 is found first, then y of 3 with z of 4; x shares risks with y and z."""
+    costs = {"x": 2, "y": 3, "z": 4, "w": 5}
+    risks = {"x": "pq", "y": "p", "z": "q", "w": ""}
+    graph = build_topology(
+        "ST",
+        [Arc("S", "T", 1, name, igp=costs[name], risks=frozenset(risks[name])) for name in costs],
+    )
+    pair = find_disjoint_pair(graph, 0, 1, graph.igp, "risk")
+    assert pair is not None
+    assert [graph.arcs[way[0]].name for way in (pair.first, pair.second)] == ["x", "w"]
