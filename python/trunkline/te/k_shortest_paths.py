@@ -39,13 +39,7 @@ def find_k_shortest_paths(
         for spur_index in range(len(path)):
             root = path[:spur_index]
             left = arcs_up.copy()
-            left[
-                [
-                    o[spur_index]
-                    for o in found_paths
-                    if o[:spur_index] == root and len(o) > spur_index
-                ]
-            ] = False
+            left[[o[spur_index] for o in found_paths if o[:spur_index] == root]] = False
             if root:
                 left &= ~np.isin(topology.tail, topology.tail[list(root)])
                 left &= ~np.isin(topology.head, topology.tail[list(root)])

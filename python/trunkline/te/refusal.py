@@ -120,7 +120,8 @@ def _find_widest_bandwidth(
     """Find the largest bandwidth of any path: Dijkstra with the least along a path for the sum."""
     heap = [(-int(free.max(initial=0)), source)]
     done: set[int] = set()
-    while heap:
+    # The usable arcs join both nodes.
+    while True:
         width, node = heapq.heappop(heap)
         if node == target:
             return -width
@@ -130,7 +131,6 @@ def _find_widest_bandwidth(
         for arc in topology.arcs_from[node]:
             if usable[arc]:
                 heapq.heappush(heap, (max(width, -int(free[arc])), int(topology.head[arc])))
-    return 0
 
 
 def _list_sections(

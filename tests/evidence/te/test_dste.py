@@ -32,6 +32,8 @@ def test_unreserved_bandwidth_of_every_te_class_of_RFC_4125_and_4127(model, cons
     for (class_type, hold), bandwidth in HELD.items():
         state.reserve(f"{class_type}/{hold}", Reservation((0,), bandwidth, class_type, hold))
     assert state.free[0, :3].tolist() == TABLES[model, constraints]
+    # No bandwidth is for class types that there are not.
+    assert not state.free[0, 3:].any()
 
 
 @pytest.mark.parametrize("model", ["mam", "rdm"])
@@ -146,6 +148,27 @@ def test_RFC_4124_4_2_at_most_eight_te_classes_and_a_pair_that_is_not_one():
     pool = make_bandwidth_constraints(ONE_LINK, classes=frozenset({(0, 7), (1, 3)}))
     assert pool.is_te_class(0, 7)
     assert not pool.is_te_class(0, 3)
+    eight = frozenset((0, p) for p in range(8))
+    assert make_bandwidth_constraints(ONE_LINK, classes=eight).classes == eight
+
+
+def test_RFC_4124_4_1_there_are_up_to_eight_class_types_from_CT0_on():
+    for count in (0, 9):
+        with pytest.raises(ValueError, match=f"1 to 8 class types, not {count}"):
+            make_bandwidth_constraints(ONE_LINK, "mam", np.full((1, count), 10))
+    with pytest.raises(ValueError, match="the model mam needs bandwidth constraints"):
+        make_bandwidth_constraints(ONE_LINK, "mam")
+    two = make_bandwidth_constraints(ONE_LINK, "mam", np.array([[600, 500]]))
+    assert [two.is_te_class(each, 7) for each in range(3)] == [True, True, False]
+    # Without a model there is one bound for all, whatever else is given.
+    alone = make_bandwidth_constraints(ONE_LINK, "none", np.array([[600, 500]]))
+    assert alone.constraints.tolist() == [[1000]]
+    # What names no class type is of CT0.
+    state = Reservations(two)
+    state.reserve("path", Reservation((0,), 100))
+    assert state.free[0, :2, 7].tolist() == [500, 500]
+    state.reserve("large", Reservation((0,), 450))
+    assert state.free[0, :2, 7].tolist() == [50, 450]
 
 
 def test_RFC_4127_russian_dolls_do_not_grow_inwards():

@@ -66,6 +66,7 @@ def test_fortz_thorup_2000_cost_at_the_ends_of_its_pieces():
     graph = build_topology("AB", [Arc("A", "B", 3000)])
     for use, cost in [
         (1 / 3, 1 / 3), (2 / 3, 4 / 3), (0.9, 11 / 3), (1.0, 32 / 3), (1.1, 182 / 3),
+        (1.2, 182 / 3 + 500),
     ]:  # fmt: skip
         made = fortz_thorup.compute_cost(graph, np.array([3000 * use]))
         assert made / 3000 == pytest.approx(cost)
@@ -388,7 +389,9 @@ def test_no_traffic_costs_nothing_and_the_first_pair_that_nothing_joins_is_named
     graph = build_topology("ABC", add_reverse_arcs([Arc("A", "B", 10)]))
     nothing = minimise_congestion(graph, np.eye(3))
     assert (nothing.cost, nothing.mlu, nothing.loads.tolist()) == (0, 0, [0, 0])
-    assert minimise_utilisation(graph, np.zeros((3, 3))).mlu == 0
+    nowhere = minimise_utilisation(graph, np.zeros((3, 3)))
+    assert (nowhere.form, nowhere.mlu, nowhere.bound, nowhere.steps) == ("arcs", 0, 0, 1)
+    assert minimise_utilisation(graph, np.zeros((3, 3)), "paths").form == "paths"
     traffic = np.zeros((3, 3))
     traffic[0, 1] = traffic[1, 2] = traffic[2, 0] = 1
     with pytest.raises(ValueError, match="no links lead from B to C"):
@@ -522,3 +525,16 @@ def test_kleinberg_1996_no_demand_fits_better_than_on_its_widest_path() -> None:
         assert compute_lower_bound(graph, order, 0.1) == pytest.approx(0.5)
         assert compute_lower_bound(graph, order, 0.6) == 0.6
     assert compute_lower_bound(graph, [], 0.1) == 0.1
+
+
+@pytest.mark.parametrize("form", ["arcs", "paths", "frank-wolfe"])
+def test_nodes_that_nothing_reaches_are_no_part_of_the_bound(form) -> None:
+    """A to B over two ways of 10 and 5; nothing leads to C or from B."""
+    links = [("A", "B", "x", 10), ("A", "B", "y", 5), ("C", "A", "z", 10)]
+    graph = build_topology("ABC", [Arc(a, b, rate, name) for a, b, name, rate in links])
+    traffic = np.zeros((3, 3))
+    traffic[0, 1] = 6
+    found = minimise_utilisation(graph, traffic, form)
+    assert found.bound == pytest.approx(0.4, rel=0.02)
+    assert found.mlu == pytest.approx(0.4, rel=0.02)
+    assert found.bound <= found.mlu

@@ -279,6 +279,10 @@ def test_RFC_4829_2_ties_of_victims_by_hand():
         ("least-bandwidth", {"a": (6, 7), "b": (6, 6), "c": (4, 7), "d": (5, 5)}, ["b", "c"]),
         ("lowest-priority-first", {"a": (5, 7), "b": (5, 7), "c": (9, 6)}, ["b", "a"]),
         ("lowest-priority-first", {"a": (5, 6), "b": (9, 7), "c": (1, 7)}, ["b", "c"]),
+        # One bit/s that is missing takes another victim.
+        ("fewest", {"a": (9, 6), "b": (1, 6)}, ["a", "b"]),
+        ("least-bandwidth", {"a": (9, 6), "b": (1, 6)}, ["a", "b"]),
+        ("lowest-priority-first", {"a": (9, 6), "b": (1, 5)}, ["a", "b"]),
     ]
     for rule, held, expected in cases:
         total = sum(bandwidth for bandwidth, _ in held.values())
@@ -287,6 +291,15 @@ def test_RFC_4829_2_ties_of_victims_by_hand():
             state.reserve(name, Reservation((0,), bandwidth, hold=hold))
         state.reserve("new", Reservation((0,), 10, hold=0))
         assert choose_victims(state, (0,), "new", 0, rule) == expected, (rule, held)
+
+
+@pytest.mark.parametrize("rule", ["lowest-priority-first", "fewest", "least-bandwidth"])
+def test_one_bit_per_second_too_much_displaces_and_none_does_not(rule):
+    for asked, victims in ((1, ["a"]), (0, [])):
+        state = Reservations(make_bandwidth_constraints(np.array([10])))
+        state.reserve("a", Reservation((0,), 10, hold=6))
+        state.reserve("new", Reservation((0,), asked, hold=0))
+        assert choose_victims(state, (0,), "new", 0, rule) == victims
 
 
 def test_RFC_4829_2_what_goes_on_one_link_frees_the_next_and_its_own_class_type_alone():
@@ -318,6 +331,10 @@ def test_requests_that_cannot_be_told_apart_or_are_of_no_te_class_are_refused():
     )
     asked = [PathRequest("x", 0, 3, PathConstraints(1), 0, 7, 3)]
     assert place_paths(diamond(), asked, bandwidth_constraints=constraints).get_paths()
+    # A request that names neither is of CT0 with the weakest priorities.
+    weakest = make_bandwidth_constraints(diamond().reservable, classes=frozenset({(0, 7)}))
+    asked = [PathRequest("x", 0, 3, PathConstraints(1))]
+    assert place_paths(diamond(), asked, bandwidth_constraints=weakest).get_paths()
     asked = [PathRequest("x", 0, 3, PathConstraints(1), 0, 7, 4)]
     with pytest.raises(ValueError, match="class type 0 with priorities 7 and 4 is no TE-class"):
         place_paths(diamond(), asked, bandwidth_constraints=constraints)

@@ -157,3 +157,17 @@ def test_the_path_between_two_nodes_is_empty_where_there_is_none():
     routing = ShortestPathRouting(graph, graph.igp, traffic)
     assert routing.find_path(0, 1) == (0,)
     assert routing.find_path(2, 1) == ()
+
+
+def test_the_growth_of_a_way_is_that_between_two_nodes_with_traffic_alone() -> None:
+    """A to C over D is 1 + 9 in place of 1 + 1: 8 more. D, which has none, is 9 away."""
+    delays = {"AB": 1, "BC": 1, "AD": 1, "DC": 9}
+    metrics = {"AB": 1, "BC": 1, "AD": 1, "DC": 2}
+    arcs = [Arc(*ends, 10, igp=metrics[ends], delay=delays[ends]) for ends in delays]
+    graph = build_topology("ABCD", add_reverse_arcs(arcs))
+    traffic = np.zeros((4, 4))
+    traffic[0, 2] = 4
+    for single_path in (False, True):
+        routing = ShortestPathRouting(graph, graph.igp, traffic, single_path=single_path)
+        after = routing.route_after_failure(graph.link == graph.links.index("A-B"))
+        assert (after.moved, after.stretch) == (4, 8)

@@ -211,3 +211,30 @@ def test_bounds_that_are_just_met_one_by_one_are_refused_together(hops, delay, e
     found = find_constrained_path(topology, 0, 4, asked, topology.reservable)
     assert isinstance(found, Refusal)
     assert (found.reason, found.best) == expected
+
+
+def test_of_two_cuts_of_as_many_arcs_that_at_the_source_is_named() -> None:
+    """Both links in a row are too thin; with a third way at the source, the end has the fewer."""
+    graph = build_topology("ABC", [Arc("A", "B", 1), Arc("B", "C", 1)])
+    found = find_constrained_path(graph, 0, 2, PathConstraints(2), graph.reservable)
+    assert isinstance(found, Refusal)
+    assert found.cut == (0,)
+    wide = build_topology("ABC", [*graph.arcs, Arc("A", "B", 1, "more")])
+    found = find_constrained_path(wide, 0, 2, PathConstraints(2), wide.reservable)
+    assert isinstance(found, Refusal)
+    assert found.cut == (1,)
+
+
+def test_links_without_delay_and_paths_without_bandwidth_need_none() -> None:
+    """A link that is full carries a path of 0 bit/s."""
+    graph = build_topology("ABC", [Arc("A", "B", 1), Arc("B", "C", 1)])
+    nothing = np.zeros(2, dtype=np.int64)
+    found = find_constrained_path(graph, 0, 2, PathConstraints(), nothing)
+    assert not isinstance(found, Refusal)
+    assert (found.path, found.delay) == ((0, 1), 0)
+    found = find_constrained_path(graph, 0, 2, PathConstraints(max_hops=1, max_delay=0), nothing)
+    assert isinstance(found, Refusal)
+    assert (found.reason, found.best) == ("hops", 2)
+    assert not isinstance(
+        find_constrained_path(graph, 0, 2, PathConstraints(max_delay=0), nothing), Refusal
+    )
