@@ -706,7 +706,7 @@ TRAP_LINKS += [("B", "E", 1), ("E", "Z", 3)]
 def test_bhandari_1999_where_first_paths_have_no_backup_a_pair_is_found_at_once(
     more, risk, fails, ways, protection, monkeypatch
 ) -> None:
-    """The trap: what is left beside A-B-C-Z joins nothing. Pairs without a common risk are first."""
+    """The trap: what is left beside A-B-C-Z joins nothing. No common risk is best."""
     monkeypatch.setattr(robust_program, "MAX_FIRST_PATHS", 1)
     arcs = [
         Arc(a, b, 10, f"{a}{b}{number}", igp=cost, risks=frozenset(risk))
