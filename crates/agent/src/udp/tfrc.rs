@@ -700,4 +700,78 @@ mod rfc5348 {
             assert_eq!(sender.received, [(SECOND, most)], "{loss_rate}");
         }
     }
+
+    /// Section 4.6: s / X after the last datagram, and the application's rate at most: 4000 bit/s are 500 B/s. The
+    /// nofeedback timer of 2 s (section 4.2) wakes the sender too.
+    #[test]
+    fn s4_6_datagrams_leave_a_size_over_the_rate_apart() {
+        for (most, gap) in [(None, SECOND), (Some(4000), 2 * SECOND), (Some(400_000), SECOND)] {
+            let mut sender = TfrcSender::new(1000, most, MS);
+            assert_eq!((sender.rtt(), sender.wakes_at()), (0, MS));
+            assert!(!sender.wake(MS - 1) && sender.wake(MS));
+            assert_eq!(sender.wakes_at(), MS + gap);
+        }
+        // 4000 B in 100 ms: 25 ms apart, from the last datagram on. Feedback that comes later than that: now.
+        for (now, next) in [(100 * MS, 100 * MS), (10 * MS, 11 * MS + MS / 2)] {
+            let mut sender = TfrcSender::new(1000, None, 9 * MS);
+            sender.wake(9 * MS);
+            sender.on_feedback(&feedback(0, 1000.0, 0.0), now);
+            assert_eq!((sender.rtt(), sender.wakes_at()), (now, next));
+        }
+    }
+
+    /// Section 4.3: less than a round trip after the last doubling there is no other; a first report with losses
+    /// gives the equation, twice the received rate at most.
+    #[test]
+    fn s4_3_the_rate_doubles_once_a_round_trip() {
+        let mut sender = TfrcSender::new(1000, None, 0);
+        sender.on_feedback(&feedback(0, 1000.0, 0.0), 100 * MS);
+        sender.on_feedback(&feedback(90 * MS, 90_000.0, 0.0), 190 * MS);
+        assert_eq!(sender.rate(), 40_000.0);
+        sender.on_feedback(&feedback(100 * MS, 90_000.0, 0.0), 200 * MS);
+        assert_eq!(sender.rate(), 80_000.0);
+        let mut sender = TfrcSender::new(1000, None, 0);
+        sender.on_feedback(&feedback(0, 1e9, 0.01), 100 * MS);
+        assert!((sender.rate() / throughput(1000.0, 0.1, 0.01) - 1.0).abs() < 1e-12);
+    }
+
+    /// Section 6.1: the first datagram is reported, and the one that makes a loss event; the timer runs for a round
+    /// trip, the last that a datagram carried, and 1 ms at least. Section 6.2: the echo leaves out what was held.
+    #[test]
+    fn s6_1_the_first_datagram_and_a_new_loss_event_are_reported_at_once() {
+        let mut receiver = TfrcReceiver::new(1000);
+        let mut reported = vec![];
+        for seq in (0..14).filter(|seq| ![4, 5, 10].contains(seq)) {
+            let at = u64::from(seq) * MS;
+            if receiver.on_datagram(seq, 1000, (at, if seq == 0 { 20 * MS } else { 0 }), at) {
+                reported.push(seq);
+            }
+        }
+        assert_eq!(reported, [0, 8], "three above the gap; the second loss is in the same event");
+        let report = receiver.report(15 * MS).expect("some have arrived");
+        assert_eq!((report.echo, receiver.due()), (15 * MS, 35 * MS));
+        assert_eq!(receiver.report(16 * MS), None);
+        let mut unknown = TfrcReceiver::new(1000);
+        unknown.on_datagram(0, 1000, (2 * MS, 0), 7 * MS);
+        assert_eq!(unknown.report(8 * MS).map(|report| report.echo), Some(3 * MS));
+        assert_eq!(unknown.due(), 9 * MS);
+    }
+
+    /// Section 5.2: T_loss lies on the line between the arrivals around the gap: of 10 at 100 ms and 14 at 120 ms,
+    /// 12 at 110 ms. With a round trip of 20 ms a loss up to 130 ms is of the same event, and one later begins
+    /// another, with an interval from first loss to first loss.
+    #[test]
+    fn s5_2_the_time_of_a_loss_lies_on_the_line_between_arrivals() {
+        let mut receiver = TfrcReceiver::new(1000);
+        receiver.rtt = 20 * MS;
+        receiver.settled = Some(ArrivedDatagram { seq: 10, at: 100 * MS });
+        receiver.lose(12, ArrivedDatagram { seq: 14, at: 120 * MS }, 125 * MS);
+        assert_eq!(receiver.event, Some((12, 110 * MS)));
+        receiver.settled = Some(ArrivedDatagram { seq: 20, at: 128 * MS });
+        receiver.lose(21, ArrivedDatagram { seq: 22, at: 132 * MS }, 140 * MS);
+        assert_eq!(receiver.event, Some((12, 110 * MS)));
+        receiver.lose(21, ArrivedDatagram { seq: 22, at: 133 * MS }, 140 * MS);
+        assert_eq!(receiver.event, Some((21, 130 * MS + MS / 2)));
+        assert_eq!(receiver.closed.front(), Some(&(9.0, 1.0)));
+    }
 }

@@ -126,6 +126,93 @@ fn a_schedule_is_replayed_and_ends() {
     assert_eq!(seen, [(5, 10), (5, 20), (9, 30)]);
 }
 
+/// From 10 ns on every 2.4 ns, to the nearest: 0, 2.4, 4.8, 7.2, 9.6 later.
+#[test]
+fn periodic_transfers_arrive_at_multiples_of_their_gap() {
+    let config = OpenConfig {
+        gaps: TransferGaps::Periodic { gap_ns: 2.4 },
+        sizes: TransferSizes::Fixed { bytes: 100 },
+    };
+    let stream = || RandomStream::new(3, "flows[w]", "arrivals");
+    let mut source = OpenSource::new(&config, (10, NEVER), stream(), stream());
+    let seen: Vec<u64> = std::iter::repeat_with(|| {
+        source.take();
+        source.next_at()
+    })
+    .take(4)
+    .collect();
+    assert_eq!(seen, [12, 15, 17, 20]);
+}
+
+/// Sizes and times are those of the law to the nearest unit; sizes from 1 B to 2^50 B. The law by hand, on a
+/// stream of its own.
+#[test]
+fn a_draw_is_rounded_to_the_nearest_byte_or_nanosecond() {
+    let stream = || RandomStream::new(7, "flows[w]", "sizes");
+    let (mut random, mut by_hand) = (stream(), stream());
+    let law = SizeLaw::new(&TransferSizes::Exponential { mean_bytes: 5.0 });
+    for _ in 0..300 {
+        assert_eq!(law.bytes(&mut random), by_hand.exponential(5.0).round().max(1.0) as u64);
+        let time = Times::Exponential(5.0).draw(&mut random);
+        assert_eq!(time, by_hand.exponential(5.0).round() as u64);
+    }
+    let (bytes, shares) = (vec![1e300; 2], vec![0.5, 1.0]);
+    assert_eq!(SizeLaw::new(&TransferSizes::Table { bytes, shares }).bytes(&mut random), 1 << 50);
+}
+
+/// A fifth of the sizes is 10 B; three tenths lie on the line from 10 to 100, half on that from 100 to 1000.
+#[test]
+fn a_table_is_inverted_at_each_share() {
+    let stream = || RandomStream::new(9, "flows[w]", "sizes");
+    let (mut random, mut by_hand) = (stream(), stream());
+    let law = SizeLaw::new(&TransferSizes::Table {
+        bytes: vec![10.0, 100.0, 1000.0],
+        shares: vec![0.2, 0.5, 1.0],
+    });
+    for _ in 0..300 {
+        let share = by_hand.uniform();
+        let expected = match share {
+            _ if share < 0.2 => 10.0,
+            _ if share < 0.5 => 10.0 + (share - 0.2) / 0.3 * 90.0,
+            _ => 100.0 + (share - 0.5) / 0.5 * 900.0,
+        };
+        assert!((law.draw(&mut random) - expected).abs() < 1e-9, "{share}");
+    }
+}
+
+/// Two embedded objects and room for three are requested together; a page of none is complete with its main
+/// object.
+#[test]
+fn a_page_of_few_objects_is_complete_with_its_last() {
+    let stream = |purpose| RandomStream::new(3, "flows[w]", purpose);
+    let fixed = |bytes| TransferSizes::Fixed { bytes };
+    for (objects, requested, total) in [(0, 0, 1000), (2, 2, 1200)] {
+        let config = PagesConfig {
+            users: 1,
+            parallel: 3,
+            main: fixed(1000),
+            embedded: fixed(100),
+            objects: fixed(objects),
+            reading: Times::Fixed(10),
+            parsing: Times::Fixed(4),
+        };
+        let mut pages = Pages::new(&config, 0, stream("times"), stream("sizes"));
+        let mut requests = vec![];
+        pages.on_timer(10, &mut requests);
+        requests.clear();
+        let mut done = pages.on_object(0, 15, &mut requests);
+        if objects > 0 {
+            assert_eq!((done, requests.len()), (None, 0));
+            pages.on_timer(19, &mut requests);
+            assert_eq!(pages.next_at(), NEVER);
+            assert_eq!(pages.on_object(0, 20, &mut vec![]), None);
+            done = pages.on_object(0, 21, &mut vec![]);
+        }
+        assert_eq!(requests.len(), requested);
+        assert_eq!(done, Some(CompletedPage { started: 10, bytes: total, objects: 1 + objects }));
+    }
+}
+
 /// One user, 3 embedded objects, 2 at a time, 10 ns to read and 4 ns to parse: the page begun at 10
 /// ns has its main object at 15, requests two at 19, the third when the first of them is
 /// complete, and is complete with the last; the next begins 10 ns later.

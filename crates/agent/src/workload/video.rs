@@ -263,4 +263,74 @@ mod tests {
         assert!(seen[3..].iter().all(|rate| *rate == 2 || *rate == 4), "{seen:?}");
         assert_eq!(seen.last(), Some(&4));
     }
+
+    fn with_ladder(rule: Rule, ladder_bit_s: &[u64]) -> Video {
+        let mut video = video(rule);
+        video.config.ladder_bit_s = ladder_bit_s.to_vec();
+        video
+    }
+
+    /// The harmonic mean of the last five throughputs: of 1 and 3 Mbit/s it is 1.5 Mbit/s, of 3 Mbit/s five times
+    /// 3 Mbit/s. The highest rate up to it is taken.
+    #[test]
+    fn the_rate_rule_takes_the_harmonic_mean_of_five_throughputs() {
+        let mut video =
+            with_ladder(Rule::Rate, &[100_000, 1_450_000, 1_550_000, 2_950_000, 3_050_000]);
+        let mut seen = vec![];
+        for mbit_s in [1, 3, 3, 3, 3, 3] {
+            let at = video.next_at();
+            let bits = 8 * video.on_timer(at).expect("one is due").bytes;
+            video.on_object(0, at + bits * 1000 / mbit_s);
+            seen.push(video.choose(0, at + bits * 1000 / mbit_s));
+        }
+        // 2 / (1 + 1/3), 3 / (1 + 2/3), 4 / 2, 5 / (1 + 4/3) = 2.14.
+        assert_eq!(seen, [0, 1, 2, 2, 2, 3]);
+        let viewing = video.viewings(video.next_at()).next().expect("one player");
+        assert_eq!(viewing.rates, 100_000 * 2 + 1_450_000 + 1_550_000 * 3);
+        assert_eq!((viewing.chunks, viewing.switches), (6, 2));
+    }
+
+    /// BBA-0 (section 4.1): a reservoir of 4 s and a cushion of 8 s, rates of 1, 2 and 4 Mbit/s. The line is at 2 at
+    /// 4 + 8 / 3 s and at 4 at 12 s. A rate stays until the line is at the next rate up or down.
+    #[test]
+    fn the_buffer_rule_stays_at_its_rate_until_the_line_crosses_the_next() {
+        let rule = Rule::Buffer { reservoir_ns: 4 * SECOND, cushion_ns: 8 * SECOND };
+        let crossing = 4 * SECOND + 8 * SECOND / 3 + 1; // the first nanosecond at 2 Mbit/s
+        for (rate, buffer, chosen) in [
+            (0, 0, 0),
+            (0, crossing - 2, 0),
+            (0, crossing, 1),
+            (0, 12 * SECOND, 2),
+            (1, 4 * SECOND, 0),
+            (1, 4 * SECOND + 1, 1),
+            (1, 12 * SECOND - 1, 1),
+            (1, 12 * SECOND, 2),
+            (2, 20 * SECOND, 2),
+            (2, crossing, 2),
+            (2, crossing - 2, 0),
+        ] {
+            let mut video = video(rule);
+            video.players[0] = Player { buffer, rate, ..video.players[0].clone() };
+            video.players[0].viewing.chunks = 1;
+            assert_eq!(video.choose(0, 0), chosen, "{rate} {buffer}");
+        }
+    }
+
+    /// A buffer of 4 s that plays: after 3 s there is 1 s; after 4 s it is empty and has not stalled, for the next
+    /// chunk may come at that moment; after 5 s it has stalled for 1 s.
+    #[test]
+    fn a_player_stalls_when_it_is_dry_and_time_goes_on() {
+        for (passed, buffer, stalls, stalled, plays) in
+            [(3, 1, 0, 0, true), (4, 0, 0, 0, true), (5, 0, 1, 1, false)]
+        {
+            let mut player = video(Rule::Rate).players[0].clone();
+            (player.buffer, player.playing, player.looked) = (4 * SECOND, true, SECOND);
+            player.viewing.start_up = Some(0);
+            player.advance_playback(SECOND + passed * SECOND);
+            assert_eq!((player.buffer, player.playing), (buffer * SECOND, plays), "{passed}");
+            assert_eq!((player.viewing.stalls, player.viewing.stalled), (stalls, stalled * SECOND));
+            player.advance_playback(8 * SECOND);
+            assert_eq!(player.viewing.stalled, 3 * SECOND, "{passed}");
+        }
+    }
 }

@@ -249,4 +249,50 @@ mod rfc8698 {
             assert_eq!(nada.has_recent_loss(), is_recent, "{current}");
         }
     }
+
+    /// Equations (1) and (2) by hand: a queue of 100 ms behind a recent loss counts 50 exp(-0.5 * 50 / 50) ms, one
+    /// of 49 ms whole, as both do without a loss; marks of 1 % add 2 ms, losses of 2 % 10 * 2^2.
+    #[test]
+    fn s4_2_the_signal_is_the_sum_of_delay_marks_and_losses() {
+        for (delay, is_after_loss, counts) in
+            [(100, true, 50.0 * (-0.5_f64).exp()), (49, true, 49.0), (100, false, 100.0)]
+        {
+            let mut nada = Nada::new(150_000, 1_500_000, 1.0, 0);
+            nada.base = Some(20 * MILLISECOND);
+            nada.delays = VecDeque::from([(20 + delay) * MILLISECOND]);
+            nada.intervals = is_after_loss.then_some(1.0).into_iter().collect();
+            (nada.mark_ratio, nada.loss_ratio) = (0.01, 0.02);
+            let expected = counts + 2.0 + 40.0;
+            assert!((nada.aggregate_signal() - expected).abs() < 1e-9, "{delay} {is_after_loss}");
+        }
+    }
+
+    /// Equations (5) to (7) by hand: at 1 of 1.5 Mbit/s the reference is 10 * 1.5 = 15 ms, so 20 ms are 5 too many,
+    /// and 10 more than before. In 100 ms: 0.5 * (100 / 500) * (5 / 500) = 0.001, and 0.5 * 2 * (10 / 500) = 0.02.
+    #[test]
+    fn s4_3_the_gradual_mode_follows_offset_and_change() {
+        let mut nada = Nada::new(150_000, 1_500_000, 1.0, 0);
+        (nada.rate, nada.signal) = (1e6, 10.0);
+        nada.update_gradually(20.0, 100.0);
+        assert!((nada.rate - 979_000.0).abs() < 1e-6, "{}", nada.rate);
+    }
+
+    /// Section 4.2: of five packets one is lost and two are marked: 0.1 * 1 / 5 and 0.1 * 2 / 5. The intervals of
+    /// section 5.1.2 begin with the packets lost: 2 to 7 are six, 8 and later three so far.
+    #[test]
+    fn s4_2_ratios_and_intervals_count_what_was_lost() {
+        let mut nada = Nada::new(150_000, 1_500_000, 1.0, 0);
+        let arrived = |number: u32| ArrivedMediaPacket {
+            number,
+            sent_at: SECOND,
+            arrived_at: SECOND,
+            bytes: 1000,
+            is_marked: number < 2,
+        };
+        nada.on_feedback(&[0, 1, 3, 4].map(arrived), 0, SECOND);
+        assert!((nada.loss_ratio - 0.02).abs() < 1e-12, "{}", nada.loss_ratio);
+        assert!((nada.mark_ratio - 0.04).abs() < 1e-12, "{}", nada.mark_ratio);
+        nada.on_feedback(&[5, 6, 7, 10].map(arrived), 0, SECOND);
+        assert_eq!(nada.intervals, [3.0, 6.0]);
+    }
 }

@@ -184,6 +184,7 @@ fn a_frame_has_the_bytes_of_its_time_in_packets_of_like_size() {
     // r_send = r_ref + 0.1 * 8 * 5000 B * 25/s = 1.1 Mbit/s: 1000 B take 7.27 ms.
     assert_eq!(encoder.take_packet(1_000_000.0, 0).unwrap().bytes, 1000);
     assert_eq!(encoder.wakes_at(), 7_272_727);
+    assert_eq!(encoder.take_packet(1_000_000.0, 7_272_726), None);
     // r_vin = r_ref - 0.1 * 8 * 4000 B * 25/s.
     assert_eq!(encoder.choose_rates(1_000_000.0), (920_000, 920_000));
 }
@@ -242,6 +243,8 @@ fn rfc8888_s3_1_reports_overlap_so_that_the_loss_of_one_loses_nothing() {
     assert!(heard(&mut log, covered[1]).is_empty());
     // 20 B and 2 B a packet, padded: 10 packets.
     assert_eq!((report_bytes(10), report_bytes(9)), (40, 40));
+    // Section 3.1: a report covers 16384 packets at most.
+    assert_eq!((report_bytes(16_384), report_bytes(20_000)), (32_788, 32_788));
     assert_eq!(REPORT_INTERVAL, 100 * MS);
 }
 
