@@ -5,6 +5,7 @@ mod delivery;
 mod hand;
 mod linux;
 mod ns2;
+mod pinned;
 mod pipe;
 mod rfc2018;
 mod rfc2883;

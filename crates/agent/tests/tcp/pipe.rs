@@ -59,7 +59,7 @@ pub const EVERY_SECOND: Option<DelayedAck> =
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Arrive { seq: u32, push: bool, sent_at: Time, ce: bool, cwr: bool },
-    Acknowledge { ack: u32, echo: Time, ece: bool, sack: SackBlocks, window: u32 },
+    Acknowledge { ack: u32, echo: Time, ece: bool, ace: u8, sack: SackBlocks, window: u32 },
     SenderTimer,
     ReceiverTimer,
 }
@@ -91,6 +91,10 @@ pub struct Pipe {
     pub peak_excess: f64,
     pub fate: Box<dyn FnMut(&Segment) -> Fate>,
     pub lose_ack: Box<dyn FnMut(u32) -> bool>,
+    /// Segments that wait for the link do so in the sender's host, which hears when each leaves.
+    pub waits_in_host: bool,
+    /// The link marks a segment that finds so many waiting.
+    pub marks_from: usize,
     link: TransmissionClock,
     free_at: Option<Time>,
     waiting: VecDeque<Time>, // when each waiting segment's service starts
@@ -120,6 +124,8 @@ impl Pipe {
             peak_excess: f64::MIN,
             fate: Box::new(|_| Fate::Carry),
             lose_ack: Box::new(|_| false),
+            waits_in_host: false,
+            marks_from: usize::MAX,
             link: TransmissionClock::new(rate),
             free_at: None,
             waiting: VecDeque::new(),
@@ -164,7 +170,7 @@ impl Pipe {
     }
 
     fn pump(&mut self) {
-        while let Some(segment) = take_segment(&mut self.sender, self.now) {
+        while let Some(segment) = self.sender.next_segment(self.now) {
             self.sent.push((self.now, segment));
             self.top = self.top.max(segment.seq + 1);
             let flight = self.top - self.acked;
@@ -173,20 +179,29 @@ impl Pipe {
             if !recovering && !segment.retransmission {
                 self.peak_excess = self.peak_excess.max(f64::from(flight) - self.sender.cwnd());
             }
-            self.transmit(&segment);
+            match self.transmit(&segment) {
+                Some(at) if self.waits_in_host => self.sender.leave_host_at(at),
+                _ => {
+                    self.sender.leave_host();
+                }
+            }
         }
         if self.sender.timer() != NEVER {
             self.push(self.sender.timer(), Event::SenderTimer);
         }
     }
 
-    fn transmit(&mut self, segment: &Segment) {
+    /// When its transmission starts; none if it is lost.
+    fn transmit(&mut self, segment: &Segment) -> Option<Time> {
         let mut extra = 0;
         let mut copies = 1;
         let mut ce = false;
         match (self.fate)(segment) {
             Fate::Carry => {}
-            Fate::Lose => return self.dropped.push((self.now, segment.seq)),
+            Fate::Lose => {
+                self.dropped.push((self.now, segment.seq));
+                return None;
+            }
             Fate::Mark => ce = true,
             Fate::Late(late) => extra = late,
             Fate::Twice => copies = 2,
@@ -198,8 +213,9 @@ impl Pipe {
         }
         if self.waiting.len() >= self.limit {
             self.dropped.push((self.now, segment.seq));
-            return;
+            return None;
         }
+        ce |= self.waiting.len() >= self.marks_from;
         let starts = match self.free_at {
             Some(free_at) if free_at >= self.now => {
                 self.waiting.push_back(free_at);
@@ -219,6 +235,7 @@ impl Pipe {
             };
             self.push(free_at + self.delay + extra + copy, arrive);
         }
+        Some(starts)
     }
 
     fn acknowledge(&mut self) {
@@ -231,10 +248,11 @@ impl Pipe {
         self.acks.push((self.now, fields, sack));
         if !(self.lose_ack)(fields.ack) {
             let AckFields { ack, echo, ece } = fields;
-            let window = self.receiver.details().window;
+            let (window, ace) =
+                (self.receiver.details().window, self.receiver.marks().unwrap_or(0));
             self.push(
                 self.now + self.delay_back,
-                Event::Acknowledge { ack, echo, ece, sack, window },
+                Event::Acknowledge { ack, echo, ece, ace, sack, window },
             );
         }
     }
@@ -262,10 +280,10 @@ impl Pipe {
                     self.push(self.receiver.timer(), Event::ReceiverTimer);
                 }
             }
-            Event::Acknowledge { ack, echo, ece, sack, window } => {
+            Event::Acknowledge { ack, echo, ece, ace, sack, window } => {
                 self.acked = self.acked.max(ack);
                 self.sender.on_ack(
-                    &Ack { ack, echo, ece, ace: 0, sack, window },
+                    &Ack { ack, echo, ece, ace, sack, window },
                     self.now,
                     &mut self.random,
                 );
