@@ -76,7 +76,7 @@ fn rfc9293_s3_6_a_fin_is_repeated_until_it_is_acknowledged() {
 /// time stamps, which are in the 52 B of an acknowledgement, leave room for it.
 #[test]
 fn rfc7323_s2_2_options_of_a_syn() {
-    assert_eq!(config(true).syn_bytes(), 52);
+    assert_eq!((config(true).syn_bytes(), Handshake::new(&config(true)).syn_bytes()), (52, 52));
     assert_eq!(TcpConfig { variant: Variant::NewReno, ..config(true) }.syn_bytes(), 48);
     let stamped = TcpConfig { timestamps: true, ack_bytes: 52, ..config(true) };
     assert_eq!(stamped.syn_bytes(), 60);
@@ -104,4 +104,35 @@ fn linux_tcp_synack_retries_and_tcp_orphan_retries_of_the_receiver() {
         assert!(handshake.close(1001 * SECOND));
         assert_eq!(count(&mut handshake, BarePacket::Fin), 8);
     }
+}
+
+/// RFC 9293 section 3.6: the receiver's FIN ends the sender's end, which has not given up. A SYN that comes again
+/// while its answer is out is answered, and counts as a retry of the answer (Linux 6.1: `tcp_check_req`), of which
+/// there are five.
+#[test]
+fn rfc9293_s3_6_a_fin_ends_the_senders_end() {
+    let mut handshake = Handshake::new(&config(true));
+    handshake.connect(0);
+    assert!(!handshake.is_client_over() && !handshake.has_given_up());
+    handshake.on_answer(MS);
+    assert!(!handshake.is_client_over());
+    handshake.on_fin();
+    assert!(handshake.is_client_over() && !handshake.has_given_up());
+    assert!([0, 1, 2, 3].iter().all(|second| handshake.on_syn(second * SECOND)));
+    let mut answers = 0;
+    while handshake.on_server_timer(false, handshake.server_timer()).is_some() {
+        answers += 1;
+    }
+    assert_eq!(answers, 2, "of five retries three were used");
+}
+
+/// Linux 6.1: the round trip of the handshake, 100 ms, sets the timeout of the receiver's FIN, with a variance of
+/// 200 ms: 75 ticks from the 250th, in slots of 8, of which one ends at 328.
+#[test]
+fn linux_the_handshake_times_the_receivers_fin() {
+    let mut handshake = Handshake::new(&config(true));
+    handshake.on_syn(0);
+    assert_eq!(handshake.on_ack(100 * MS), Some(Some(100 * MS)));
+    handshake.close(SECOND);
+    assert_eq!(handshake.server_timer(), 328 * 4 * MS);
 }

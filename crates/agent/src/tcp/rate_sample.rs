@@ -182,7 +182,7 @@ impl RateSampler {
         self.outstanding -= acked;
         self.delivered += u64::from(acked);
         self.marked += if ack.ece { u64::from(acked) } else { 0 };
-        if self.limited_until > 0 && self.delivered > self.limited_until {
+        if self.delivered > self.limited_until {
             self.limited_until = 0;
         }
         if acked > 0 {

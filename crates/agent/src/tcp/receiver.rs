@@ -358,7 +358,7 @@ impl Receiver {
     /// Whether any segment has arrived.
     #[must_use]
     pub fn has_heard(&self) -> bool {
-        self.next > 0 || self.count_blocks() > 0 || self.last_ack > 0
+        self.next > 0 || self.count_blocks() > 0
     }
 
     /// Marks counted, modulo 8, where they are (ACE, RFC 9768 section 3.2.1).
@@ -469,5 +469,55 @@ impl Receiver {
             Some(writes) => writes.bytes_below(self.next),
             None => (u64::from(self.next) * u64::from(self.mss)).min(self.size),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::tests::plain;
+    use crate::tcp::DelayedAck;
+
+    /// RFC 9293 section 3.10.7.4: any segment shows that the connection is open, also one above a gap.
+    #[test]
+    fn has_heard_with_the_first_segment_in_order_or_above_a_gap() {
+        for (seq, linux) in [(0, false), (0, true), (1, false), (1, true)] {
+            let mut receiver = Receiver::new(&TcpConfig { linux, ..plain() });
+            assert!(!receiver.has_heard());
+            receiver.on_segment(seq, false, 0, false, false, 0);
+            assert!(receiver.has_heard(), "{seq} {linux}");
+        }
+    }
+
+    /// Linux 6.1: the first segments are answered at once. Not so the last one that is not full, where FIN answers it
+    /// (`tcp_fin`): of two segments and a byte the third; of whole segments, or of half of one, none.
+    #[test]
+    fn tcp_fin_answers_the_last_segment_that_is_not_full() {
+        for (size, connect, at_once) in [
+            (2 * 1460 + 1, true, [true, true, false]),
+            (2 * 1460 + 1, false, [true; 3]),
+            (3 * 1460, true, [true; 3]),
+            (3 * 1460 + 1, true, [true; 3]),
+        ] {
+            let delayed_ack = Some(DelayedAck { timeout_ns: 40_000_000, every: 2, quick: 0 });
+            let config = TcpConfig { linux: true, connect, delayed_ack, ..plain() };
+            let mut receiver = Receiver::new(&TcpConfig { size_bytes: Some(size), ..config });
+            let seen = [0, 1, 2].map(|seq| {
+                let at_once = receiver.on_segment(seq, false, 0, false, false, 1_000_000);
+                if at_once {
+                    receiver.ack(1_000_000);
+                }
+                at_once
+            });
+            assert_eq!(seen, at_once, "{size} {connect}");
+            assert_eq!(receiver.is_complete(), size <= 3 * 1460, "{size}");
+        }
+        let delayed_ack = Some(DelayedAck { timeout_ns: 40_000_000, every: 2, quick: 0 });
+        let config = TcpConfig { linux: true, connect: true, delayed_ack, ..plain() };
+        let mut receiver = Receiver::new(&TcpConfig { size_bytes: Some(700), ..config });
+        assert!(
+            receiver.on_segment(0, false, 0, false, false, 1_000_000),
+            "one that was never larger"
+        );
     }
 }

@@ -244,4 +244,35 @@ mod rfc6298 {
             assert_eq!(rto.current(), 300 * MS);
         }
     }
+
+    /// No timeout is under two ticks of the clock, be it the first or the largest.
+    #[test]
+    fn s4_a_timeout_is_two_ticks_at_least() {
+        for (initial, most) in [(MS, 60 * SECOND), (SECOND, MS)] {
+            assert_eq!(Rto::new(initial, 0, most, 100 * MS).current(), 200 * MS);
+        }
+    }
+
+    /// The latest sample is not smoothed, and in ticks: 100 ms, then 40.
+    #[test]
+    fn the_latest_sample_is_whole() {
+        let mut rto = Rto::new(SECOND, 0, 60 * SECOND, 10 * MS);
+        assert_eq!(rto.rtt(), None);
+        for sample in [100, 40] {
+            rto.sample_timed(0, sample * MS);
+            assert_eq!(rto.rtt(), Some(sample as f64 * 1e6));
+        }
+    }
+
+    /// A timeout that is the largest does not double: 20, 40, 60 s are two doublings, so that the next sample is
+    /// not the first (see above): 7/8 * 100 + 1/8 * 900 = 200 ms.
+    #[test]
+    fn s5_at_the_largest_timeout_nothing_doubles() {
+        let mut rto = Rto::new(SECOND, 20 * SECOND, 60 * SECOND, 1);
+        rto.sample_timed(0, 100 * MS);
+        (0..9).for_each(|_| rto.back_off());
+        assert_eq!((rto.current(), rto.expiries()), (60 * SECOND, 9));
+        rto.sample_timed(0, 900 * MS);
+        assert_eq!(rto.srtt(), Some(200e6));
+    }
 }

@@ -180,6 +180,18 @@ fn a_table_is_inverted_at_each_share() {
     }
 }
 
+/// A Pareto law is written without what it leaves out, and read again.
+#[test]
+fn a_law_survives_json_without_keys_that_do_nothing() {
+    for (less, cut, keys) in [(0.0, false, 3), (2.0, true, 5)] {
+        let law =
+            TransferSizes::Pareto { shape: 1.5, least_bytes: 1.0, most_bytes: 9.0, cut, less };
+        let json = serde_json::to_string(&law).unwrap();
+        assert_eq!(json.matches(':').count(), keys + 1, "{json}");
+        assert_eq!(serde_json::from_str::<TransferSizes>(&json).unwrap(), law);
+    }
+}
+
 /// Two embedded objects and room for three are requested together; a page of none is complete with its main
 /// object.
 #[test]

@@ -39,7 +39,8 @@ impl Dctcp {
                 part => alpha - part,
             };
             let share = (self.acked_marked << (10 - GAIN_SHIFT)) / self.acked.max(1);
-            self.alpha = f64::from((reduced_alpha + share).min(ALPHA_ONE)) / f64::from(ALPHA_ONE);
+            self.alpha = f64::from(reduced_alpha + share) / f64::from(ALPHA_ONE);
+        // one at most
         } else if self.acked > 0 {
             let share = f64::from(self.acked_marked) / f64::from(self.acked);
             self.alpha += GAIN * (share - self.alpha);
@@ -198,5 +199,13 @@ mod rfc8257 {
             dctcp.update(Growth::Linux);
             assert_eq!(dctcp.alpha, alpha / 1024.0, "{acked_marked}");
         }
+    }
+
+    /// `dctcp_ssthresh`: with all marked, alpha 1024 of 1024, half of any window is left.
+    #[test]
+    fn linux_dctcp_ssthresh_all_marked_leaves_half() {
+        let mut dctcp = Dctcp { alpha: 1.0, window_end: 0, acked: 0, acked_marked: 0 };
+        let window = Window { cwnd: 4096.0, ..window(Growth::Linux) };
+        assert_eq!(dctcp.reduce_window(&window, 4096.0, ReductionCause::Mark), 2048.0);
     }
 }

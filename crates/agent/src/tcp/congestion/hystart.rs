@@ -354,4 +354,23 @@ mod tests {
         start.forget();
         assert_eq!((start.found, start.end, start.paced), (false, 77, true));
     }
+
+    /// `hystart_update`: a train is too long when it takes more than half of the least round trip and 1 ms: 25.5 ms
+    /// of 50 ms do not, and 1 us more does.
+    #[test]
+    fn linux_a_train_is_too_long_above_half_of_the_round_trip_and_a_millisecond() {
+        for (more, ended) in [(0, false), (US, true)] {
+            let (mut hystart, mut window) = (LinuxHyStart::new(false), window(20.0));
+            for now in (0..13).map(|each| 2 * each * MS).chain([25_500_000 + more]) {
+                let view = ConnectionView {
+                    now: 1000 * MS + now,
+                    una: 1,
+                    next: 900,
+                    ..Default::default()
+                };
+                hystart.on_measured_ack(&mut window, 50 * MS, 50 * MS, &view);
+            }
+            assert_eq!(window.ssthresh == 20.0, ended, "{more}");
+        }
+    }
 }

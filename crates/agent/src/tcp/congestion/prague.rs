@@ -158,4 +158,14 @@ mod tests {
         assert!((prague.growth_divisor(5_000_000) - 0.04).abs() < 1e-12);
         assert_eq!(prague.growth_divisor(30_000_000), 1.0);
     }
+
+    /// Section 2.4.4: the growth of short round trips is slowed from the 501st round trip on.
+    #[test]
+    fn prague_s2_4_4_five_hundred_round_trips_grow_as_they_are() {
+        let mut prague = prague();
+        for (round, divisor) in (1..=502).zip([1.0; 500].into_iter().chain([0.25; 2])) {
+            prague.update();
+            assert_eq!(prague.growth_divisor(MIN_RTT_NS / 2), divisor, "{round}");
+        }
+    }
 }

@@ -217,4 +217,33 @@ mod linux {
         }
         assert_eq!(answer.delay, 10);
     }
+
+    /// Times are rounded up to ticks of 4 ms: a least delay of 40.004 ms are 11, a round trip of 100.004 ms from a
+    /// segment that took half of it 26. However large the window, 16 are answered at first.
+    #[test]
+    fn tcp_delayed_acknowledgements_count_in_ticks() {
+        let mut answer = DelayedAckTimer::new(40_004_000);
+        assert_eq!((answer.min_delay_ticks, answer.delay), (11, 11));
+        answer.on_offer(100);
+        answer.on_expected_segment(0, 50_002_000);
+        assert_eq!((answer.trip, answer.quick), (26, 16));
+    }
+
+    /// `tcp_measure_rcv_mss` apart, `tcp_incr_quickack`: half a window of one by one, two of a window of one. A shortage
+    /// ends it, a window that grows answers one, a first mark two (`tcp_enter_quickack_mode`).
+    #[test]
+    fn tcp_incr_quickack_is_at_most_half_a_window() {
+        for (window, quick) in [(0, 2), (1, 2), (2, 1), (10, 5), (100, 16)] {
+            let mut answer = DelayedAckTimer::new(40 * MS);
+            answer.on_offer(window);
+            answer.on_duplicate();
+            assert_eq!(answer.quick, quick, "{window}");
+            answer.on_shortage();
+            assert!(!answer.is_quick());
+            answer.on_window_growth();
+            assert_eq!(answer.quick, 1);
+            answer.on_first_mark();
+            assert_eq!(answer.quick, quick.min(2), "{window}");
+        }
+    }
 }

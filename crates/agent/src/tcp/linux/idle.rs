@@ -129,10 +129,12 @@ mod tests {
             let config = TcpConfig { linux: true, after_idle, ..plain() };
             let mut sender = Sender::new(&config);
             sender.application = Some(Box::new(Application::new(&config)));
-            (sender.next, sender.sent_at, sender.window.cwnd) = (next, 0, 80.0);
+            // Long after the start a tick is as long as at it.
+            let sent_at = 1_000_000 * TICK_NS;
+            (sender.next, sender.sent_at, sender.window.cwnd) = (next, sent_at, 80.0);
             (0..outstanding).for_each(|_| sender.queue.push(0));
             let rto = sender.estimator.rto();
-            sender.restart_after_idle(timeouts * rto * TICK_NS);
+            sender.restart_after_idle(sent_at + timeouts * rto * TICK_NS);
             assert_eq!(sender.window.cwnd, cwnd, "{timeouts} {outstanding} {next} {after_idle:?}");
         }
     }

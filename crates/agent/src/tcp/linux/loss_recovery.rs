@@ -267,3 +267,48 @@ impl Sender {
         self.frto = first || self.expiries > 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::tests::plain;
+    use crate::tcp::TcpConfig;
+
+    fn sender(segments: u32) -> Sender {
+        let mut sender = Sender::new(&TcpConfig { linux: true, ..plain() });
+        (0..segments).for_each(|_| sender.queue.push(0));
+        sender.next = segments;
+        sender
+    }
+
+    /// `tcp_enter_loss`: "Timeout in disordered state after receiving substantial DUPACKs suggests that the degree of
+    /// reordering is over-estimated": with three held it is three again, not so in recovery.
+    #[test]
+    fn tcp_enter_loss_three_held_in_disorder_end_the_reordering() {
+        for (held, phase, reordering) in
+            [(3, Phase::Disorder, 3), (2, Phase::Disorder, 9), (3, Phase::Recovery, 9)]
+        {
+            let mut sender = sender(6);
+            let mut removed = sender.begin_removal(&Ack::default(), 0);
+            sender.queue.mark_sacked(3, 3 + held, 6, &mut removed);
+            (sender.phase, sender.reordering, sender.high_seq) = (phase, 9, 6);
+            sender.enter_loss(1_000_000_000);
+            assert_eq!(sender.reordering, reordering, "{held} {phase:?}");
+        }
+    }
+
+    /// `tcp_limit_reno_sacked` and `tcp_check_reno_reordering`: as many as leave room for a lost one; that more came
+    /// says that so many segments, those acknowledged now too, are reordered, 300 at most (`tcp_max_reordering`).
+    #[test]
+    fn tcp_limit_reno_sacked_leaves_room_for_what_is_lost() {
+        for (out, counted, acked, left, reordering) in
+            [(10, 9, 0, 9, 3), (10, 10, 0, 9, 10), (10, 12, 5, 9, 15), (400, 400, 0, 399, 300)]
+        {
+            let mut sender = sender(out);
+            sender.queue.sacked_count = counted;
+            sender.limit_duplicates(acked);
+            let seen = (sender.queue.sacked_count, sender.reordering, sender.reordering_seen);
+            assert_eq!(seen, (left, reordering, counted > left), "{out} {counted}");
+        }
+    }
+}

@@ -61,3 +61,59 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::timer::fires;
+    use super::*;
+    use crate::tcp::config::tests::plain;
+    use crate::tcp::TcpConfig;
+
+    fn sender(segments: u32, samples: &[u64]) -> Sender {
+        let mut sender = Sender::new(&TcpConfig { linux: true, ..plain() });
+        (0..segments).for_each(|_| sender.queue.push(0));
+        sender.next = segments;
+        samples.iter().for_each(|rtt| sender.estimator.sample(*rtt, 0, 100));
+        sender
+    }
+
+    /// `tcp_schedule_loss_probe`: two smoothed round trips and 2 ms, or the least timeout of 200 ms more where one
+    /// segment is out; the retransmission timeout at most. 20 and 500 ms smooth to 80; four deviations are 40 + 480 -
+    /// 10 = 510 ms, a timeout of 590 ms. 101 ms: 204 ms are 51 ticks.
+    #[test]
+    fn tcp_schedule_loss_probe_after_two_round_trips() {
+        for (segments, samples, ms) in [
+            (2, &[101_000][..], 204),
+            (1, &[101_000], 101 + 202), // 303: the timeout, which four deviations of 202 make
+            (2, &[20_000, 500_000], 162),
+            (1, &[20_000, 500_000], 360),
+        ] {
+            let mut sender = sender(segments, samples);
+            assert!(sender.schedule_probe(0, true));
+            assert_eq!(sender.timer(), fires(0, ticks(ms * 1_000)), "{segments} {samples:?}");
+        }
+    }
+
+    /// `tcp_process_tlp_ack`. Of new data, or with a D-SACK: the episode is over. What lies behind the probe is
+    /// acknowledged: the probe repaired a loss, and the window is reduced. A pure duplicate: both arrived.
+    #[test]
+    fn tcp_process_tlp_ack_by_what_the_acknowledgement_says() {
+        let plain = AckSummary::default();
+        let advanced = AckSummary { advanced: true, ..plain };
+        for (again, ack, summary, is_over, is_reduced) in [
+            (true, 4, advanced, false, false),
+            (false, 5, advanced, true, false),
+            (true, 5, AckSummary { duplicate: true, ..advanced }, true, false),
+            (true, 5, advanced, false, false),
+            (true, 5, AckSummary { covers_new: true, ..plain }, false, false),
+            (true, 5, plain, true, false),
+            (true, 6, advanced, true, true),
+        ] {
+            let mut sender = sender(6, &[100_000]);
+            (sender.probe_end, sender.probe_again) = (Some(5), again);
+            sender.on_probe_answered(ack, &summary);
+            assert_eq!(sender.probe_end.is_none(), is_over, "{again} {ack} {summary:?}");
+            assert_eq!(sender.window.ssthresh < 10.0, is_reduced, "{again} {ack} {summary:?}");
+        }
+    }
+}

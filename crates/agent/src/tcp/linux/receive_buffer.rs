@@ -72,7 +72,7 @@ impl ReceiveBuffer {
         let first = compute_first_window(config);
         let (memory, max_memory) =
             config.receive_buffer.map_or((0, 0), |buffer| (buffer.initial_bytes, buffer.max_bytes));
-        let allowed = largest_window(config).min(MAX_UNSCALED << MAX_SCALE);
+        let allowed = largest_window(config);
         let most = first.max(max_memory).max(MAX_SOCKET_BUFFER).min(allowed).max(1);
         let scale = most.ilog2().saturating_sub(MAX_UNSCALED.ilog2()).min(MAX_SCALE);
         let full = memory / 2;
@@ -306,5 +306,80 @@ mod linux {
         let mut buffer = ReceiveBuffer::new(&TcpConfig { receive_buffer: None, ..config(7, 1, 1) });
         assert!(!buffer.grow(0));
         assert_eq!(buffer.offer(3, 0), (7 * 1460, false));
+    }
+
+    /// `tcp_init_buffer_space`: "Force reservation of one segment", but two segments are left: of 3650 B 2920 B, not
+    /// 2190.
+    #[test]
+    fn tcp_init_buffer_space_leaves_two_segments() {
+        assert_eq!(buffer(100_000, 7_300, 7_300).clamp, 2_920);
+    }
+
+    /// RFC 7323 section 2.3: a scale of 14 at most, so that no window is above 65535 * 2^14 B.
+    #[test]
+    fn rfc7323_s2_3_the_largest_window_is_a_gibibyte() {
+        let buffer = buffer(1_000_000, 4 << 30, 4 << 30);
+        assert_eq!((buffer.unit, buffer.clamp), (1 << 14, 65_535 << 14));
+    }
+
+    /// `tcp_rcv_space_adjust`: memory that is what it was leaves the clamp, a segment below half of it.
+    #[test]
+    fn tcp_rcv_space_adjust_no_more_memory_leaves_the_clamp() {
+        let mut buffer = buffer(100, 292_000, 292_000);
+        let clamp = buffer.clamp;
+        assert_eq!(clamp, 146_000 - 1_460);
+        for next in 1..=140 {
+            buffer.time(next, u64::from(next) * 10 * MS);
+            buffer.read(next, u64::from(next) * 10 * MS);
+        }
+        assert!(buffer.read_last > 14_600);
+        assert_eq!((buffer.memory, buffer.clamp), (292_000, clamp));
+    }
+
+    /// `tcp_rcv_space_adjust`: a segment of 800 B takes 832 B more, which is more than its data again; one of 1460 B
+    /// is filled up in steps of 128 B to twice its data.
+    #[test]
+    fn tcp_rcv_space_adjust_memory_of_a_segment() {
+        for (mss_bytes, memory) in [(800, 1_632), (1_460, 2_932)] {
+            let config = TcpConfig { mss_bytes, ..config(100, 131_072, 131_072) };
+            assert_eq!(ReceiveBuffer::new(&config).supposed_memory(), memory);
+        }
+    }
+
+    /// `__tcp_select_window`: with less than a 32nd of the memory free, or less than a segment, the window is closed.
+    /// 131072 B: 80 held take 116800 + 5 * 1280 B and leave 3936 B, below 4096; 79 leave 4666, whole units of 128 B
+    /// 4608. 40960 B, units of 4: 24 held take 35040 + 2 * 1280 and leave 1680; with 25 950 are left, below a segment.
+    #[test]
+    fn tcp_select_window_closes_where_little_is_free() {
+        for (memory, most, held, window) in [
+            (131_072, 6_291_456, 80, 0),
+            (131_072, 6_291_456, 79, 4_608),
+            (40_960, 40_960, 24, 1_680),
+            (40_960, 40_960, 25, 0),
+            (41_980, 41_980, 25, 1_460), // a whole segment
+        ] {
+            let mut buffer = buffer(if most > memory { 100_000 } else { 100 }, memory, most);
+            (buffer.held, buffer.edge) = (held, 0);
+            assert_eq!(buffer.offer(0, 0), (window, true), "{memory} {held}");
+        }
+    }
+
+    /// `__tcp_select_window` without a scale: "Get the largest window that is a nice multiple of mss"; it stays where it
+    /// is while less than a segment more is free. 58400 B are 40 segments; of 30000 B 20 segments are 29200.
+    #[test]
+    fn tcp_select_window_without_a_scale_moves_by_whole_segments() {
+        let mut buffer = buffer(40, 131_072, 131_072);
+        assert_eq!((buffer.unit, buffer.offered), (1, 58_400));
+        for (free, window) in [
+            (30_000, 29_200),
+            (30_659, 29_200),
+            (30_660, 30_660),
+            (31_000, 30_660),
+            (30_660, 30_660),
+            (30_659, 29_200),
+        ] {
+            (buffer.goal, buffer.edge) = (free, 0);
+            assert_eq!(buffer.offer(0, 0), (window, false), "{free}");
+        }
     }
 }

@@ -222,3 +222,57 @@ impl RetransmissionQueue {
         self.lost = 0;
     }
 }
+
+#[cfg(test)]
+mod linux {
+    use super::*;
+
+    fn queue(segments: u32) -> RetransmissionQueue {
+        let mut queue = RetransmissionQueue::new(true);
+        (0..segments).for_each(|seq| queue.push(u64::from(seq)));
+        queue
+    }
+
+    /// `tcp_any_retrans_done`: something sent again is out, or the first outstanding segment was sent again ever.
+    #[test]
+    fn tcp_any_retrans_done_by_count_or_by_the_head() {
+        for (resent, lost_again, expected) in [
+            (None, false, false),
+            (Some(1), false, true),
+            (Some(0), true, true),
+            (Some(1), true, false),
+        ] {
+            let mut queue = queue(3);
+            if let Some(seq) = resent {
+                queue.lose(seq);
+                queue.resend(seq, true, 9);
+                if lost_again {
+                    queue.lose(seq);
+                }
+            }
+            assert_eq!(queue.has_resent(), expected, "{resent:?} {lost_again}");
+        }
+    }
+
+    /// `tcp_mark_skb_lost`: a segment that waits to be sent again is not lost a second time; one sent again is.
+    #[test]
+    fn tcp_mark_skb_lost_counts_each_transmission_once() {
+        let mut queue = queue(3);
+        assert_eq!((queue.next_lost(), queue.head_lost()), (None, false));
+        assert_eq!([1, 0, 0].map(|seq| queue.lose(seq)), [1, 1, 0]);
+        assert_eq!((queue.lost, queue.found_lost.count(), queue.next_lost()), (2, 2, Some(0)));
+        queue.resend(0, true, 9);
+        assert_eq!((queue.next_lost(), queue.resent_count, queue.in_flight()), (Some(1), 1, 2));
+        assert_eq!((queue.lose(0), queue.found_lost.count()), (1, 3));
+        assert_eq!((queue.next_lost(), queue.resent_count, queue.in_flight()), (Some(0), 0, 1));
+        assert!(queue.head_lost());
+        // Held: it is no longer lost, nor can it be.
+        queue.mark_sacked(0, 1, 3, &mut RemovedSegments::default());
+        assert_eq!((queue.lose(0), queue.lost, queue.head_lost()), (0, 1, false));
+        queue.resend(1, true, 9);
+        assert_eq!(queue.next_lost(), None);
+        assert_eq!(queue.segments_in_flight().map(|(seq, _)| seq).collect::<Vec<_>>(), [1, 2]);
+        queue.clear_lost();
+        assert_eq!((queue.lost, queue.head_sent_at()), (0, Some(9)));
+    }
+}

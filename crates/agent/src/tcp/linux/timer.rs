@@ -22,7 +22,7 @@ pub(in crate::tcp) fn ticks(us: u64) -> u64 {
 /// When a timer fires that is set now for `after` ticks.
 pub(in crate::tcp) fn fires(now: Time, after: u64) -> Time {
     let mut shift = 0;
-    while after >= LEVEL_SLOTS << shift && shift < 24 {
+    while after >= LEVEL_SLOTS << shift {
         shift += 3;
     }
     ((((now / TICK_NS + after) >> shift) + 1) << shift) * TICK_NS
@@ -95,11 +95,9 @@ impl Estimator {
         self.rttvar = self.rttvar.max(self.mdev_max);
     }
 
-    /// RFC 6298 (5.7): no round trip was timed while the connection opened.
+    /// RFC 6298 (5.7): no round trip was timed while the connection opened; the first sample ends it.
     pub fn fall_back(&mut self, timeout: Span) {
-        let us = timeout / US_NS;
-        (self.rttvar, self.mdev_max, self.mdev_4) = (us, us, us);
-        self.rto = ticks(us).min(self.max_timeout_ticks);
+        self.rto = ticks(timeout / US_NS).min(self.max_timeout_ticks);
     }
 
     /// RFC 6298 (5.5); the next sample ends it.
@@ -200,5 +198,27 @@ mod linux {
         assert_eq!(fires(10 * MS, 62), 65 * 4 * MS);
         assert_eq!(fires(10 * MS, 66), 288 * MS);
         assert_eq!(fires(10 * MS, 1000), 4096 * MS);
+    }
+
+    /// Whole microseconds, rounded up to ticks of 4 ms, however many: 8.000001 s are 2001, a first timeout of
+    /// 1.000001 s 251. The time that a slot begins to be longer: 63 ticks, 504, 4032 (`LVL_START`).
+    #[test]
+    fn times_are_rounded_up_to_ticks_and_slots() {
+        assert_eq!((ticks(8_000_000), ticks(8_000_001)), (2000, 2001));
+        assert_eq!(Estimator::new(1_000_001_000, 200 * MS, 120_000 * MS).rto(), 251);
+        let ends = [62, 63, 503, 504, 4031, 4032].map(|after| fires(0, after) / TICK_NS);
+        assert_eq!(ends, [63, 64, 504, 512, 4032, 4096]);
+    }
+
+    /// RFC 6298 (5.7): 3 s, and the largest timeout at most; the first sample sets everything.
+    #[test]
+    fn rfc6298_s5_7_a_timeout_without_a_round_trip() {
+        for (most, ticks) in [(120_000, 750), (2_000, 500)] {
+            let mut estimator = Estimator::new(1000 * MS, 200 * MS, most * MS);
+            estimator.fall_back(3000 * MS);
+            assert_eq!(estimator.rto(), ticks);
+            estimator.sample(40_000, 1, 10);
+            assert_eq!((estimator.srtt(), estimator.rto()), (Some(40_000), 60));
+        }
     }
 }

@@ -24,7 +24,7 @@ impl Sender {
     /// one of those sent again since the reduction (`tcp_check_dsack`).
     pub(super) fn take_duplicate(&mut self, ack: &Ack, prior_una: u32) -> bool {
         let [[start, end], second, _] = ack.sack;
-        let inside = second[1] != 0 && start >= second[0] && end <= second[1];
+        let inside = start >= second[0] && end <= second[1];
         if end == 0 || !(start < ack.ack || inside) {
             return false;
         }
@@ -127,5 +127,59 @@ impl Sender {
             self.phase = Phase::Open;
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::config::tests::plain;
+    use crate::tcp::TcpConfig;
+
+    fn sender() -> Sender {
+        Sender::new(&TcpConfig { linux: true, ..plain() })
+    }
+
+    /// `tcp_init_undo`: what is sent again counts, and the last segment that a probe sent again; none is no count.
+    #[test]
+    fn tcp_init_undo_counts_what_was_sent_again() {
+        for (resent, probe_end, probe_again, count) in [
+            (0, None, false, -1),
+            (0, None, true, -1),
+            (0, Some(3), false, -1),
+            (0, Some(3), true, 1),
+            (2, Some(3), true, 3),
+        ] {
+            let mut sender = sender();
+            (sender.una, sender.probe_end, sender.probe_again) = (7, probe_end, probe_again);
+            sender.queue.resent_count = resent;
+            sender.init_undo();
+            assert_eq!((sender.undo, sender.undo_from, sender.undo_again), (true, 7, count));
+        }
+    }
+
+    /// `tcp_check_dsack`: below the acknowledgement, or inside the second block. It accounts for one sent again
+    /// where it ends above `undo_marker` and not above what was acknowledged before.
+    #[test]
+    fn tcp_check_dsack_is_below_the_acknowledgement_or_inside_a_block() {
+        for (sack, is_duplicate, left) in [
+            ([[0, 0], [0, 0]], false, 2),
+            ([[8, 9], [0, 0]], true, 1),
+            ([[9, 10], [0, 0]], true, 1),
+            ([[11, 12], [0, 0]], true, 2), // above what was acknowledged before
+            ([[12, 13], [0, 0]], false, 2),
+            ([[4, 5], [0, 0]], true, 2), // ends where the reduction began
+            ([[5, 6], [0, 0]], true, 1),
+            ([[14, 15], [14, 16]], true, 2),
+            ([[15, 16], [14, 16]], true, 2),
+            ([[13, 15], [14, 16]], false, 2),
+            ([[15, 17], [14, 16]], false, 2),
+        ] {
+            let mut sender = sender();
+            (sender.undo, sender.undo_again, sender.undo_from) = (true, 2, 5);
+            let ack = Ack { ack: 12, sack: [sack[0], sack[1], [0, 0]], ..Ack::default() };
+            assert_eq!(sender.take_duplicate(&ack, 10), is_duplicate, "{sack:?}");
+            assert_eq!(sender.undo_again, left, "{sack:?}");
+        }
     }
 }

@@ -167,4 +167,19 @@ mod linux {
         writer.write(0, 0, 48 * 1460);
         assert_eq!(writer.marks, [24, 43]);
     }
+
+    /// `sk_stream_memory_free`: "wmem_queued < sndbuf". A buffer of just 24 segments takes 24. 65536 B that wait are not
+    /// less than half of 128 KiB, and 131072 B not less than that: segments of 1024 B, 128 of them, then 64 more.
+    #[test]
+    fn sk_stream_memory_free_below_the_buffer_and_the_low_water_mark() {
+        let memory = SendMemory { bytes: 24 * 2740, per_segment: 2740 };
+        let mut writer = ApplicationWriter::new(1460, u32::MAX, Some(memory));
+        writer.write(0, 0, 1 << 20);
+        assert_eq!((writer.written, writer.is_full()), (24, true));
+        let mut writer = ApplicationWriter::new(1024, u32::MAX, None);
+        for (next, written) in [(0, 128), (64, 128), (65, 193)] {
+            writer.write(0, next, 1 << 20);
+            assert_eq!(writer.written, written, "{next}");
+        }
+    }
 }

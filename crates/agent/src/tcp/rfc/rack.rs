@@ -208,7 +208,7 @@ impl RackTlp {
     /// Whether the first block reports a segment that came twice (RFC 2883 section 4), and which.
     fn find_duplicate(ack: &Ack) -> Option<[u32; 2]> {
         let [first, second, _] = ack.sack;
-        let inside = second[1] > 0 && first[0] >= second[0] && first[1] <= second[1];
+        let inside = first[0] >= second[0] && first[1] <= second[1];
         (first[1] > 0 && (first[1] <= ack.ack || inside)).then_some(first)
     }
 
@@ -420,6 +420,8 @@ fn choose_probe(sender: &mut Sender, fresh: bool, take: bool, now: Time) -> Opti
 #[cfg(test)]
 mod rfc8985 {
     use super::*;
+    use crate::tcp::config::tests::plain;
+    use crate::tcp::{TcpConfig, Variant};
 
     const MS: Span = 1_000_000;
 
@@ -474,12 +476,14 @@ mod rfc8985 {
     fn s6_3_a_timeout_takes_the_first_and_the_old_ones() {
         let mut rack = make();
         rack.rtt = 20 * MS;
+        rack.found_lost = LostSegments::new(true);
         rack.segments = [99, 70, 80, 81].map(|at| sent(at * MS, false)).into();
         assert_eq!(rack.timed_out_at(), None);
         rack.on_timeout(7, 100 * MS);
         let lost: Vec<bool> = rack.segments.iter().map(|one| one.lost).collect();
         assert_eq!(lost, [true, true, true, false]);
         assert_eq!((rack.timed_out_at(), rack.lost, rack.in_flight), (Some(7), 3, 6));
+        assert_eq!(rack.found_lost.drain().collect::<Vec<_>>(), [7, 8, 9]);
     }
 
     /// RFC 2883 section 4: the first block reports what came twice where it is below the acknowledgement, or
@@ -499,6 +503,30 @@ mod rfc8985 {
         ] {
             let ack = Ack { ack: 10, sack: [sack[0], sack[1], [0, 0]], ..Ack::default() };
             assert_eq!(RackTlp::find_duplicate(&ack), duplicate, "{sack:?}");
+        }
+    }
+
+    /// Section 7.4.2: the episode ends when its segment is acknowledged: without more for new data, or where a D-SACK
+    /// reports that the probe came twice; with the answer to a loss where more is acknowledged; a duplicate without
+    /// blocks says that both came.
+    #[test]
+    fn s7_4_2_a_probe_is_answered_by_what_the_acknowledgement_says() {
+        for (again, number, sack, duplicate, is_over, is_reduced) in [
+            (true, 4, [0, 0], None, false, false),
+            (false, 5, [0, 0], None, true, false),
+            (true, 6, [4, 5], Some([4, 5]), true, false),
+            (true, 6, [3, 4], Some([3, 4]), true, true),
+            (true, 6, [0, 0], None, true, true),
+            (true, 5, [7, 8], None, false, false),
+            (true, 5, [0, 0], None, true, false),
+        ] {
+            let config = TcpConfig { variant: Variant::Rack, ..plain() };
+            let mut sender = Sender::new(&config);
+            state(&mut sender).probe = Some((5, again));
+            let ack = Ack { ack: number, sack: [sack, [0, 0], [0, 0]], ..Ack::default() };
+            answer_probe(&mut sender, &ack, duplicate, false);
+            assert_eq!(state(&mut sender).probe.is_none(), is_over, "{again} {number} {sack:?}");
+            assert_eq!(sender.window.cwnd < 10.0, is_reduced, "{again} {number} {sack:?}");
         }
     }
 }

@@ -79,7 +79,7 @@ impl Aggregation {
         if self.acked <= expected || self.acked + acked > MAX_EXTRA_SEGMENTS {
             (self.acked, self.since, expected) = (0, now.delivered_at, 0);
         }
-        self.acked = (self.acked + acked).min(MAX_EXTRA_SEGMENTS);
+        self.acked += acked;
         let extra = (self.acked - expected.min(self.acked)).min(cwnd);
         self.extra[self.current] = self.extra[self.current].max(extra);
     }
@@ -164,6 +164,9 @@ mod linux {
         for (extra, room) in [([500, 0], 100), ([50, 70], 70), ([70, 50], 70)] {
             assert_eq!(Aggregation { extra, ..Aggregation::default() }.extra(rate), room);
         }
+        // A segment a microsecond: exactly 100,000 in 100 ms.
+        let many = Aggregation { extra: [1 << 30, 0], ..Aggregation::default() };
+        assert_eq!(many.extra(RATE_UNIT), 100_000);
         let mut aggregation = Aggregation { extra: [7, 9], ..Aggregation::default() };
         let now = RateSample { acked: 1, delivered: Some((1, 1)), ..RateSample::default() };
         for round in 1..=10 {
@@ -174,6 +177,18 @@ mod linux {
                 (expected, round / 5 % 2),
                 "{round}"
             );
+        }
+    }
+
+    /// `bbr_update_ack_aggregation`: an epoch counts below 2^20 segments (`bbr_ack_epoch_acked_reset_thresh`), and
+    /// the acknowledgement that would make it so many begins another.
+    #[test]
+    fn bbr_update_ack_aggregation_begins_anew_at_a_million_segments() {
+        for (acked, left) in [(4, (1 << 20) - 1), (5, 5)] {
+            let mut aggregation = Aggregation { acked: (1 << 20) - 5, ..Aggregation::default() };
+            let now = RateSample { acked, delivered: Some((1, 1)), ..RateSample::default() };
+            aggregation.update(&now, false, 0, 100);
+            assert_eq!(aggregation.acked, left);
         }
     }
 }

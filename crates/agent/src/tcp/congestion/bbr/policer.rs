@@ -154,4 +154,41 @@ mod linux {
             assert_eq!(policer.rate, if agrees { (rate + before) / 2 } else { rate });
         }
     }
+
+    /// `bbr_lt_bw_sampling`: an interval ends with a loss after 4 rounds and up to 16; after 17 it is forgotten.
+    #[test]
+    fn bbr_lt_bw_sampling_an_interval_has_four_to_sixteen_rounds() {
+        for (rounds, known) in [(3, false), (4, true), (12, true), (16, true), (17, false)] {
+            let mut policer = PolicerDetector::default();
+            let mut now = RateSample { lost: 1, ..RateSample::default() };
+            policer.sample(&now, false, true, 1000);
+            for round in 1..=rounds {
+                now.total += 100;
+                now.total_lost += 50;
+                now.delivered_at += 100_000;
+                now.lost = u32::from(round == rounds);
+                policer.sample(&now, true, true, 1000);
+            }
+            assert_eq!(policer.rate > 0, known, "{rounds}");
+        }
+    }
+
+    /// `bbr_lt_bw_interval_done`: "Interval too short?" at less than 1 ms. 256 in 400 ms are 10737 of 2^-24 a
+    /// microsecond; of 1 B each 8487 less are 8487 * 990000 / 2^24 = 500.8 B/s less, 8497 are 501.4 (4000 bit/s).
+    #[test]
+    fn bbr_lt_bw_interval_done_at_a_millisecond_and_500_bytes() {
+        for (delivered_at, known) in [(999, false), (1_000, true)] {
+            let mut policer = PolicerDetector::default();
+            let now = RateSample { total: 256, total_lost: 60, delivered_at, ..Default::default() };
+            policer.finish(&now, 1000);
+            assert_eq!(policer.rate > 0, known, "{delivered_at}");
+        }
+        let now =
+            RateSample { total: 256, total_lost: 60, delivered_at: 400_000, ..Default::default() };
+        for (less, agrees) in [(8487, true), (8497, false)] {
+            let mut policer = PolicerDetector { rate: 10_737 - less, ..Default::default() };
+            policer.finish(&now, 1);
+            assert_eq!(policer.found, agrees, "{less}");
+        }
+    }
 }

@@ -280,3 +280,32 @@ fn bbr_reset_probe_bw_mode_begins_in_any_phase_but_the_draining_one() {
         "{seen:?}"
     );
 }
+
+/// `bbr_init`: the least round trip is that of the handshake, seen now, in ticks of 4 ms.
+#[test]
+fn bbr_init_the_handshake_is_the_first_round_trip() {
+    let mut bbr = make();
+    assert_eq!(bbr.on_established(&window(10.0), None, 8_502_000_000), 0);
+    assert_eq!((bbr.min_rtt, bbr.min_rtt_tick), (None, 2125));
+    bbr.on_established(&window(10.0), Some(30_000), 8_504_000_000);
+    assert_eq!((bbr.min_rtt, bbr.min_rtt_tick), (Some(30_000), 2126));
+}
+
+/// `bbr_set_state` and `bbr_ssthresh`: a loss and a timeout leave the threshold, and what the window was is restored
+/// after them; only a timeout begins the search for the full rate anew. `bbr_undo_cwnd`: so does a loss that was none.
+#[test]
+fn bbr_undo_cwnd_seeks_the_full_rate_again() {
+    for (cause, full_rate) in [(ReductionCause::Loss, RATE), (ReductionCause::Timeout, 0)] {
+        let mut bbr = make();
+        (bbr.full_rate, bbr.full_rounds) = (RATE, 2);
+        assert_eq!(bbr.reduce_window(&window(20.0), 20.0, cause), 1e9);
+        let by_timeout = cause == ReductionCause::Timeout;
+        assert_eq!((bbr.prior_cwnd, bbr.full_rate, bbr.was_timed_out), (20, full_rate, by_timeout));
+        bbr.undo_reduction(&mut window(5.0), 20.0);
+        assert_eq!((bbr.full_rate, bbr.full_rounds), (0, 0));
+    }
+    let mut bbr = make();
+    bbr.full_rounds = 3;
+    bbr.undo_reduction(&mut window(5.0), 20.0);
+    assert!(bbr.filled(), "what was full stays so");
+}

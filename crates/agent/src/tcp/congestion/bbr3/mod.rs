@@ -171,7 +171,7 @@ impl Bbr3 {
             self.cycle.rounds_since_up += 1;
         }
         let rate = rate_of(now);
-        if rate > 0.0 && (rate >= self.max_rate() || !now.limited) {
+        if rate >= self.max_rate() || !now.limited {
             self.best[1] = self.best[1].max(rate);
         }
     }

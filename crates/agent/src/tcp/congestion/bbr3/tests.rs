@@ -396,3 +396,35 @@ fn s5_5_6_a_cycle_without_a_sample_keeps_the_maximum() {
         assert_eq!(drive.control.best, after);
     }
 }
+
+/// Section 5.2.1 (BBROnInit): both least round trips and the aggregation begin with the connection.
+#[test]
+fn s5_2_1_the_handshake_is_the_first_round_trip() {
+    let mut drive = Drive::in_mode(Mode::Startup);
+    drive.control.on_established(&drive.window, Some(30_000), 3_000_000_000);
+    let trip = &drive.control.trip;
+    assert_eq!((trip.least, drive.control.extra_since), (Some(30_000), 3_000_000));
+}
+
+/// Section 2.15 and HandleSpuriousLossDetection: bounds are those of before the loss where they were higher; a probe
+/// for more rate continues, but not while the round trip is probed.
+#[test]
+fn s5_5_10_a_loss_that_was_none_restores_bounds_and_mode() {
+    for (mode, after) in
+        [(Mode::Cruise, Mode::Refill), (Mode::Up, Mode::Up), (Mode::ProbeTrip, Mode::ProbeTrip)]
+    {
+        let mut drive = Drive::in_mode(mode);
+        drive.control.bounds.inflight_long = 150.0;
+        drive.control.bounds.rate_short = 0.9 * RATE;
+        drive.lose(7, 100, 1);
+        drive.control.bounds.inflight_long = 90.0;
+        drive.control.bounds.rate_short = 0.5 * RATE;
+        drive.control.saved.mode = Some(Mode::Up);
+        drive.control.undo_reduction(&mut drive.window, 0.0);
+        assert_eq!(drive.control.mode, after);
+        let bounds = &drive.control.bounds;
+        let is_filling = after == Mode::Refill; // which has no bounds for the short term
+        assert_eq!(bounds.rate_short, if is_filling { f64::INFINITY } else { 0.9 * RATE });
+        assert_eq!(bounds.inflight_long, 150.0);
+    }
+}

@@ -100,3 +100,26 @@ impl Bbr3 {
         self.product(self.rate, gain).max(MIN_WINDOW)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Section 5.3.4.3: the least round trip of the last 5 s becomes the least when that has not been seen for 10 s.
+    /// 10 ms were seen at 0, 30 ms at 6 s, when those of the last 5 s had expired.
+    #[test]
+    fn s5_3_4_3_the_least_round_trip_counts_for_ten_seconds() {
+        for (now, least) in [(10_000_000, 10_000), (10_000_001, 30_000)] {
+            let mut trip = LeastTrip::default();
+            trip.start(Some(10_000), 0);
+            assert!(!trip.update(Some(30_000), 5_000_000));
+            assert_eq!(trip.recent, Some(10_000));
+            assert!(trip.update(Some(30_000), 6_000_000));
+            assert_eq!((trip.recent, trip.least), (Some(30_000), Some(10_000)));
+            assert!(!trip.update(Some(50_000), now));
+            assert_eq!(trip.least, Some(least), "{now}");
+            assert!(!trip.update(Some(9_000), now + 1));
+            assert_eq!(trip.least, Some(9_000));
+        }
+    }
+}

@@ -45,7 +45,7 @@ impl Bbr3 {
     fn with_quanta(&self, inflight: f64) -> f64 {
         let quantum = (self.pace / 1_000.0).min(MAX_QUANTUM_BYTES) / self.mss;
         let more = if self.mode == Mode::Up { 2.0 } else { 0.0 };
-        inflight.max(3.0 * quantum.max(2.0)).max(MIN_WINDOW) + more
+        inflight.max(3.0 * quantum.max(2.0)) + more // six: above MIN_WINDOW
     }
 
     pub(super) fn inflight(&self, rate: f64, gain: f64) -> f64 {

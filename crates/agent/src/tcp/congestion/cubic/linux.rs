@@ -246,4 +246,14 @@ mod tests {
         assert_eq!(least(&[(second - 1, 5_000)], Some(0), &mut window), 0);
         assert_eq!(least(&[(second, 5_000)], Some(0), &mut window), 5_000);
     }
+
+    /// `bictcp_update`: where the curve is flat a segment more takes 100 windows of acknowledgements; before the first
+    /// loss ("slow start" of the curve) 20 acknowledgements at most, 5 % a round trip.
+    #[test]
+    fn bictcp_update_at_the_flat_of_the_curve_and_before_a_loss() {
+        for (last_max, count) in [(140, 14_000), (0, 20)] {
+            let mut climb = CubicCurve { last_max, min_rtt: TICK, ..CubicCurve::default() };
+            assert_eq!(climb.update(140, 1, 1000), count);
+        }
+    }
 }

@@ -55,7 +55,7 @@ impl Westwood {
         if first {
             self.una = view.una;
         }
-        if self.rtt > 0 && step > self.rtt.max((MIN_FILTER_STEP / TICK) as u32) {
+        if step > self.rtt.max((MIN_FILTER_STEP / TICK) as u32) {
             self.filter(self.bytes / step);
             (self.bytes, self.since) = (0, Some(view.now));
         }
@@ -165,5 +165,11 @@ mod tcp_westwood {
             [0, 0, 2000, 2000].map(|bytes| westwood.count_acked_bytes(bytes)),
             [1000, 1000, 1000, 2000]
         );
+    }
+
+    /// `tcp_westwood_init`: 20 s in ticks of 4 ms before a sample.
+    #[test]
+    fn the_round_trip_is_twenty_seconds_before_a_sample() {
+        assert_eq!(Westwood::new(1000).rtt, 5_000);
     }
 }
