@@ -255,7 +255,7 @@ mod rfc6298 {
 
     /// The latest sample is not smoothed, and in ticks: 100 ms, then 40.
     #[test]
-    fn the_latest_sample_is_whole() {
+    fn the_latest_sample_is_not_smoothed() {
         let mut rto = Rto::new(SECOND, 0, 60 * SECOND, 10 * MS);
         assert_eq!(rto.rtt(), None);
         for sample in [100, 40] {

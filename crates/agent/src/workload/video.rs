@@ -319,7 +319,7 @@ mod tests {
     /// A buffer of 4 s that plays: after 3 s there is 1 s; after 4 s it is empty and has not stalled, for the next
     /// chunk may come at that moment; after 5 s it has stalled for 1 s.
     #[test]
-    fn a_player_stalls_when_it_is_dry_and_time_goes_on() {
+    fn a_player_stalls_when_time_passes_without_a_buffer() {
         for (passed, buffer, stalls, stalled, plays) in
             [(3, 1, 0, 0, true), (4, 0, 0, 0, true), (5, 0, 1, 1, false)]
         {

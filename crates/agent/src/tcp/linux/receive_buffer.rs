@@ -367,7 +367,7 @@ mod linux {
     /// `__tcp_select_window` without a scale: "Get the largest window that is a nice multiple of mss"; it stays where it
     /// is while less than a segment more is free. 58400 B are 40 segments; of 30000 B 20 segments are 29200.
     #[test]
-    fn tcp_select_window_without_a_scale_moves_by_whole_segments() {
+    fn tcp_select_window_without_a_scale_moves_by_segments() {
         let mut buffer = buffer(40, 131_072, 131_072);
         assert_eq!((buffer.unit, buffer.offered), (1, 58_400));
         for (free, window) in [

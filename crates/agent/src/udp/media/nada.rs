@@ -255,7 +255,7 @@ mod rfc8698 {
     #[test]
     fn s4_2_the_signal_is_the_sum_of_delay_marks_and_losses() {
         for (delay, is_after_loss, counts) in
-            [(100, true, 50.0 * (-0.5_f64).exp()), (49, true, 49.0), (100, false, 100.0)]
+            [(100, true, 50.0 * exp(-0.5)), (49, true, 49.0), (100, false, 100.0)]
         {
             let mut nada = Nada::new(150_000, 1_500_000, 1.0, 0);
             nada.base = Some(20 * MILLISECOND);
