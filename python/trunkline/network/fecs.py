@@ -18,7 +18,7 @@ def number_fecs_of_flows(scenario: ResolvedScenario) -> dict[str, tuple[int, int
     """
     number = number_fecs(scenario)
     result = {
-        name: (number.get(data, 0), number.get(acks, 0))
+        name: (number[data], number.get(acks, 0))
         for name, (data, acks) in find_fecs_of_flows(scenario).items()
     }
     if scenario.routing.ldp is not None:

@@ -269,8 +269,9 @@ class _LabelTableBuilder:
         self.markings.mark_entry(
             nhlfe_entry, pops=None if keeps_own_label or not pop else name, pushes=pairs
         )
-        ridden, begins = riders[-1], len(riders) > 1 or index == 0
-        if self.has_ospf and begins and ridden in self.scenario.policies:
+        # Of a policy only the first hop comes here.
+        ridden = riders[-1]
+        if self.has_ospf and ridden in self.scenario.policies:
             first = self.scenario.policies[ridden][0]
             if first.arc is None:
                 self.add_ospf_follower(

@@ -222,3 +222,20 @@ def test_one_rule_by_path_of_several_makes_a_classifier_depend_on_the_path() -> 
     assert has_path_rules([by_path])
     assert not has_path_rules([by_dscp])
     assert not has_path_rules([])
+
+
+@pytest.mark.parametrize(("metric", "advertised"), [(2**32 - 1, 2**32 - 1), (2**32, 2**32 - 1)])
+def test_rfc3630_s2_5_5_a_metric_of_traffic_engineering_has_32_bits(
+    metric: int, advertised: int
+) -> None:
+    text = f"""\
+trunkline: 1
+nodes: [A, B]
+links: {{A-B: {{rate: 10 Mbit/s, te: {{metric: {metric}}}}}}}
+paths: {{p: {{route: [A, B]}}}}
+signalling: {{kind: rsvp-te}}
+routing: {{ospf: {{}}}}
+run: {{duration: 1 s}}
+"""
+    ospf = compile(load(text)).data["signalling"]["ospf"]
+    assert [each["metric"] for each in ospf["te"]] == [advertised] * 2

@@ -93,6 +93,13 @@ def test_a_trunk_is_known_by_its_path_and_only_where_it_goes() -> None:
     assert port_of(net, "A->B") is port_of(net, "B->C")
 
 
+def test_a_rule_of_two_trunks_is_for_the_packets_of_either() -> None:
+    net = network(f"{CLASSES}, scheduler: drr, classify: [{{trunk: [low, high], class: a}}]")
+    assert looked_up(net, "A->B", "f", tc=0, path="low") == ("a", 0)
+    assert looked_up(net, "B->C", "g", tc=0, path="high") == ("a", 0)
+    assert looked_up(net, "A->B", "g") == ("default", 0)
+
+
 def test_a_trunk_of_one_replica_and_one_of_all_of_a_flow_are_known_by_their_paths() -> None:
     rule = f"{CLASSES}, scheduler: drr, classify: [{{trunk: high, protocol: udp, class: a}}]"
     for member, classes in (
