@@ -248,15 +248,11 @@ impl<O: Observer> DataPlane<O> {
         }
     }
 
-    /// A fresh packet is sent at `node`.
+    /// A fresh packet is sent at `node`, which is not its destination.
     #[inline]
-    pub(crate) fn originate(&mut self, node: u32, id: PacketId) -> NextStep {
+    pub(crate) fn originate(&mut self, node: u32, id: PacketId) {
         let next = self.tables.fib.next(node, self.arena[id].dst);
-        if next == LOCAL_DELIVERY {
-            return NextStep::Deliver { node, id };
-        }
         self.route(node, id, next, OWN_COLUMN);
-        NextStep::Forwarded
     }
 
     /// Offers a message to the port of the link it is for.

@@ -141,19 +141,10 @@ impl<O: Observer> Hosts<O> {
     pub fn send_stored(&mut self, node: u32, id: PacketId) {
         let now = self.plane.clock.now;
         self.plane.observer.record(now, Event::Sent { node }, id, &self.plane.arena);
-        if let NextStep::Deliver { node, id } = self.plane.originate(node, id) {
-            return self.deliver_to_sender(node, id);
-        }
+        self.plane.originate(node, id);
         if !self.plane.notices.is_empty() {
             self.settle_notices();
         }
-    }
-
-    /// A packet's sender and receiver are at one node.
-    #[cold]
-    #[inline(never)]
-    fn deliver_to_sender(&mut self, node: u32, id: PacketId) {
-        self.deliver(node, id);
     }
 
     /// Takes the notices of agents' packets; those of messages stay.
