@@ -68,8 +68,7 @@ impl<O: Observer> Hosts<O> {
     /// Sends a packet without data from the sender's end.
     fn send_bare(&mut self, flow: u32, plan: &FlowPlan, agent: u32, bare: BarePacket, again: bool) {
         let end = self.senders[agent as usize].counters();
-        let end =
-            (end.segments_sent - end.retransmissions).clamp(1, u64::from(SYN_NUMBER - 1)) as u32;
+        let end = (end.segments_sent - end.retransmissions).max(1) as u32;
         let (seq, bytes) = match bare {
             BarePacket::Syn => (SYN_NUMBER, self.handshake(agent).syn_bytes()),
             BarePacket::Ack => (0, plan.header_bytes),

@@ -228,7 +228,7 @@ impl<O: Observer> Simulation<O> {
     #[cold]
     fn event_storm_error(&self, source: Source) -> RunError {
         let plane = &self.hosts.plane;
-        let Sources { stages, probes, transmitters, arrivals, senders, receivers, .. } =
+        let Sources { stages, transmitters, arrivals, senders, receivers, .. } =
             plane.clock.sources;
         let node = if source >= receivers {
             self.hosts.flows[(source - receivers) as usize].dst
@@ -238,11 +238,11 @@ impl<O: Observer> Simulation<O> {
             plane.ports.links[(source - arrivals) as usize].to
         } else if source >= transmitters {
             plane.ports.from[(source - transmitters) as usize]
-        } else if source >= stages && source < probes {
-            let number = (source - stages) as usize;
-            plane.stages.processors.get(number).map_or(0, |processor| processor.node)
         } else {
-            0
+            // Wires that reorder and probes come behind the processors, and have no node.
+            let number = source.checked_sub(stages).map(|number| number as usize);
+            let processor = number.and_then(|number| plane.stages.processors.get(number));
+            processor.map_or(0, |processor| processor.node)
         };
         RunError::Storm { at: plane.clock.now, node: self.limits.node_names[node as usize].clone() }
     }
