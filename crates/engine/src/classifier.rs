@@ -83,3 +83,59 @@ impl Classifier {
         self.cells[usize::from(row) * COLUMNS + column]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_packet::{flag, StackEntry};
+
+    /// Three rows whose cells are all different: the class is the number of the cell, row after row.
+    fn classifier(flow_rows: &[u16]) -> Classifier {
+        let cell = |row: usize, column: usize| [(COLUMNS * row + column) as u16, (row % 3) as u16];
+        let rows = (0..3).map(|row| (0..COLUMNS).map(|column| cell(row, column)).collect());
+        Classifier::new(&network::Classifier {
+            rows: rows.collect(),
+            flow_rows: flow_rows.to_vec(),
+        })
+    }
+
+    /// RFC 2475 section 2.3.1: by the codepoint alone, or by more fields, here the flow and its direction. RFC
+    /// 3270 section 4: a labelled packet by its label and its traffic class.
+    #[test]
+    fn rfc2475_s2_3_1_row_and_column_give_the_cell() {
+        let by_flow = classifier(&[2, 1, 0, 2]);
+        let found = |classifier: &Classifier, packet: &Packet, row, column| {
+            let place = classifier.assign_as(packet, row, column);
+            assert_eq!(place.precedence, (place.class / 72 % 3) as u8);
+            (place.class / 72, place.class % 72)
+        };
+        for (flow, reverse, row) in [(0, false, 2), (0, true, 1), (1, false, 0), (1, true, 2)] {
+            for dscp in 0..64 {
+                let mut packet = Packet::new(flow, 0, 0, 1000, 0);
+                packet.dscp = dscp;
+                packet.flags = if reverse { flag::REVERSE } else { 0 };
+                let own = found(&by_flow, &packet, NO_ROW, OWN_COLUMN);
+                assert_eq!(own, (row, dscp.into()));
+                assert_eq!(by_flow.assign(&packet, NO_ROW).class, row * 72 + u16::from(dscp));
+                // The entry that forwarded it has a row, or the popped label gives the column.
+                assert_eq!(found(&by_flow, &packet, 1, OWN_COLUMN), (1, dscp.into()));
+                assert_eq!(found(&by_flow, &packet, NO_ROW, 66), (row, 66));
+                assert_eq!(found(&classifier(&[]), &packet, NO_ROW, OWN_COLUMN), (0, dscp.into()));
+                let tc = dscp % 8;
+                assert!(packet.labels.push(StackEntry::new(100, tc, 64)));
+                assert_eq!(found(&by_flow, &packet, NO_ROW, OWN_COLUMN), (row, (64 + tc).into()));
+                assert_eq!(found(&by_flow, &packet, 0, 5), (0, 5));
+            }
+        }
+        let all = network::Classifier { rows: vec![], flow_rows: vec![] };
+        let packet = Packet::new(1, 0, 0, 1000, 0);
+        assert_eq!(Classifier::new(&all).assign(&packet, NO_ROW), Assignment::default());
+    }
+
+    #[test]
+    fn a_packet_outside_the_queues_is_in_none() {
+        assert!(!Assignment::outside(2).is_in_queue());
+        assert_eq!(Assignment::outside(2).precedence, 2);
+        assert!(Assignment::default().is_in_queue());
+    }
+}

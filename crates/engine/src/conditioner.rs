@@ -114,6 +114,7 @@ fn incoming_colour(packet: &Packet) -> Colour {
 mod rfc2475 {
     use super::*;
     use crate::network::{Action, Profile};
+    use trunkline_packet::StackEntry;
     use trunkline_port::meter::{MeterConfig, SrTcmConfig};
 
     /// CIR 8 kbit/s earns no token within one instant; CBS and EBS of 1000 B each pass one packet
@@ -146,9 +147,13 @@ mod rfc2475 {
         assert_eq!(pass(0), (10, Colour::Green, None));
         assert_eq!(pass(46), (46, Colour::Green, None));
         assert_eq!(pass(0), (12, Colour::Yellow, None));
-        assert_eq!(pass(0).2, Some(Cause::Policed));
-        let packets: Vec<u64> = conditioner.counters().map(|(_, _, sum)| sum.packets).collect();
-        assert_eq!(packets, [1, 1, 1]);
+        assert_eq!([pass(0).2, pass(0).2], [Some(Cause::Policed); 2]);
+        let counts = |conditioner: &Conditioner| {
+            conditioner.counters().map(|(_, _, sum)| (sum.packets, sum.bytes)).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(&conditioner), [(1, 1000), (1, 1000), (2, 2000)]);
+        conditioner.restart();
+        assert_eq!(counts(&conditioner), [(0, 0); 3]);
     }
 
     /// RFC 2697 section 2: the colour is "coded in the DS field". AF12 and AF13 (DSCPs 12 and 14)
@@ -168,5 +173,8 @@ mod rfc2475 {
         for other in [0, 8, 16, 24, 32, 11, 40, 42, 46, 48] {
             assert_eq!(of(other), Colour::Yellow, "{other}");
         }
+        assert!(packet.labels.push(StackEntry::new(100, 0, 64)));
+        packet.dscp = 14;
+        assert_eq!(incoming_colour(&packet), Colour::Yellow, "a label hides it");
     }
 }

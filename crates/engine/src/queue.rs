@@ -326,3 +326,134 @@ impl QueueGate {
         precedence.map_or_else(|| aqm.average(), |precedence| aqm.average_of(precedence))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline_port::aqm::{AqmConfig, Arithmetic, CodelConfig, DropTailConfig};
+
+    /// A gate without an AQM, or with CoDel, which judges heads and drops none that arrives.
+    fn gate(packets: u32, bytes: u64, counts_in_service: bool, has_codel: bool) -> QueueGate {
+        let config = match has_codel {
+            false => AqmConfig::DropTail(DropTailConfig {}),
+            true => AqmConfig::Codel(CODEL),
+        };
+        let aqm = Aqm::new(&config, 8_000_000).expect("an AQM");
+        let limit = QueueLimit { packets, bytes, counts_in_service };
+        QueueGate::new(limit, aqm, RandomStream::new(1, "queue", "aqm"))
+    }
+
+    const CODEL: CodelConfig = CodelConfig {
+        target_ns: 5_000_000,
+        interval_ns: 100_000_000,
+        mtu_bytes: 1500,
+        ce_threshold_ns: None,
+        arithmetic: Arithmetic::Exact,
+    };
+
+    #[test]
+    fn each_counter_adds_up_its_own_events_alone() {
+        let mut counters = QueueCounters::default();
+        [100, 20, 3].into_iter().for_each(|bytes| counters.enter(bytes));
+        [4000, 500, 60].into_iter().for_each(|bytes| counters.refuse(bytes));
+        [7, 9, 2].into_iter().for_each(|wait| counters.wait(wait));
+        counters.discard(700, 11);
+        counters.discard(80, 5);
+        [1000, 200, 30].into_iter().for_each(|bytes| counters.lose(bytes));
+        assert_eq!((counters.packets, counters.bytes), (3, 123));
+        assert_eq!((counters.dropped_packets, counters.dropped_bytes), (3, 4560));
+        assert_eq!((counters.wait, counters.wait_max), (18, 9));
+        assert_eq!((counters.discarded_packets, counters.discarded_bytes), (2, 780));
+        assert_eq!(counters.discarded_wait, 16);
+        assert_eq!((counters.lost_packets, counters.lost_bytes), (3, 1230));
+        assert_eq!(counters.never_sent(), (5, 2010));
+        assert_eq!(counters.all_dropped(), 5);
+    }
+
+    #[test]
+    fn size_precedence_and_mark_share_a_word_and_change_no_other() {
+        for bytes in [0, 1, 1500, 65_535, (1 << 23) - 1] {
+            for precedence in [0, 1, 2, 255] {
+                for can_mark in [false, true] {
+                    let size = SizeAndMarks::new(bytes, precedence, can_mark);
+                    assert_eq!(
+                        (size.bytes(), size.precedence(), size.can_mark()),
+                        (bytes, precedence, can_mark)
+                    );
+                    let waiting = WaitingPacket { joined_at: 0, packet: 0, size };
+                    assert_eq!((waiting.bytes(), waiting.precedence()), (bytes, precedence));
+                }
+            }
+        }
+    }
+
+    /// RFC 3168 section 5: what an AQM would drop is marked where the packet is capable, and dropped else. A
+    /// mark alone is no reason to drop, and what has to be dropped is.
+    #[test]
+    fn rfc3168_s5_a_signal_marks_the_capable_and_drops_the_others() {
+        let queued = |mark| QueueDecision::Queued { mark };
+        let dropped = QueueDecision::Dropped(Cause::Early);
+        for (verdict, capable, other) in [
+            (Verdict::Pass, queued(false), queued(false)),
+            (Verdict::Mark, queued(true), queued(false)),
+            (Verdict::Signal(Cause::Early), queued(true), dropped),
+            (Verdict::Refuse(Cause::Early), dropped, dropped),
+        ] {
+            assert_eq!(QueueDecision::from_verdict(verdict, true), capable, "{verdict:?}");
+            assert_eq!(QueueDecision::from_verdict(verdict, false), other, "{verdict:?}");
+        }
+    }
+
+    /// Three packets and 1000 B: the packet must fit both. One that is sent at once needs no place where those
+    /// in service do not count.
+    #[test]
+    fn a_packet_needs_room_for_itself_and_for_its_bytes() {
+        for (packets, bytes, size, fits) in [
+            (0, 0, 1000, true),
+            (0, 0, 1001, false),
+            (2, 400, 600, true),
+            (2, 401, 600, false),
+            (3, 400, 1, false),
+            (3, 400, 601, false),
+        ] {
+            let backlog = QueueBacklog { packets, bytes };
+            for counts_in_service in [false, true] {
+                let mut gate = gate(3, 1000, counts_in_service, false);
+                let case = (packets, bytes, size, counts_in_service);
+                assert_eq!(gate.counts_in_service(), counts_in_service);
+                assert_eq!(gate.has_room(backlog, size, false), fits, "{case:?}");
+                let at_once = fits || !counts_in_service;
+                assert_eq!(gate.has_room(backlog, size, true), at_once, "{case:?}");
+                let arrival = Arrival { now: 0, bytes: size, precedence: 0, backlog };
+                let expected = match fits {
+                    true => QueueDecision::Queued { mark: false },
+                    false => QueueDecision::Dropped(Cause::QueueFull),
+                };
+                assert_eq!(gate.admit(&arrival, false, true), expected, "{case:?}");
+            }
+            let held = QueueBacklog { packets, bytes: bytes + u64::from(size) };
+            let is_within = bytes + u64::from(size) <= 1000;
+            assert_eq!(gate(3, 1000, true, false).is_within(held), is_within);
+            assert!(!gate(2, 1000, true, false).is_within(QueueBacklog { packets: 3, bytes: 0 }));
+        }
+    }
+
+    /// A port is plain where only a number of packets that is not 0 limits it: that of those waiting, and the
+    /// one that is sent, if that does not count.
+    #[test]
+    fn a_gate_has_a_capacity_where_packets_alone_limit_it() {
+        for (packets, bytes, counts_in_service, has_codel, capacity) in [
+            (5, u64::MAX, true, false, Some(5)),
+            (5, u64::MAX, false, false, Some(6)),
+            (1, u64::MAX, true, false, Some(1)),
+            (0, u64::MAX, false, false, Some(1)),
+            (0, u64::MAX, true, false, None),
+            (5, u64::MAX - 1, true, false, None),
+            (5, u64::MAX, true, true, None),
+        ] {
+            let gate = gate(packets, bytes, counts_in_service, has_codel);
+            assert_eq!(gate.capacity(), capacity, "{packets} {bytes} {counts_in_service}");
+            assert_eq!((gate.has_aqm(), gate.judges_heads()), (has_codel, has_codel));
+        }
+    }
+}

@@ -52,3 +52,58 @@ proptest! {
         prop_assert_eq!(calendar.pop(), None);
     }
 }
+
+proptest! {
+    /// The specification is a set of slots, searched from one on and then from 0 on. Three summary words, and
+    /// slots at the bounds of words: all places where a search goes from one word to another.
+    #[test]
+    fn the_first_slot_in_use_is_that_of_a_set_that_is_searched_around_the_wheel(
+        blocks in 1usize..4,
+        steps in proptest::collection::vec(
+            (prop_oneof![0usize..12_288, (0usize..192).prop_map(|word| 64 * word + 63)], 0u8..3),
+            1..60,
+        ),
+    ) {
+        let slots = 4096 * blocks;
+        let mut used = OccupiedSlots::new(slots);
+        let mut plain = std::collections::BTreeSet::new();
+        for (slot, kind) in steps {
+            let slot = slot % slots;
+            if kind > 0 {
+                used.set(slot);
+                plain.insert(slot);
+            } else if let Some(taken) = used.first_from(slot) {
+                used.clear(taken);
+                plain.remove(&taken);
+            }
+            for start in [slot, (slot + 1) % slots, slots - 1, 0] {
+                let first = plain.range(start..).chain(&plain).next().copied();
+                prop_assert_eq!(used.first_from(start), first);
+            }
+        }
+    }
+}
+
+/// A hundred pairs of sources, each pair at one instant, the pairs at equal distances. Asked once an event, the
+/// calendar names one of each pair once, some 12 events or 12 buckets of 512 ns before, whichever is more, but no
+/// farther ahead than a quarter of the first wheel's 1024 buckets.
+#[test]
+fn a_source_is_named_once_some_events_before_its_own() {
+    for (buckets, pairs_ahead) in [(1, 12), (2, 6), (10, 6), (50, 5)] {
+        let (pairs, gap) = (100, 512 * buckets);
+        let mut calendar = Calendar::new(200, 128, 1000);
+        for source in 0..2 * pairs {
+            calendar.schedule(source, u64::from(source / 2) * gap);
+        }
+        let (mut farthest, mut named) = (0, 0);
+        for event in 0..6000 {
+            let (at, source) = calendar.pop().expect("each source has an event");
+            calendar.schedule(source, at + u64::from(pairs) * gap);
+            if let (Some(upcoming), 3000..) = (calendar.peek_upcoming(), event) {
+                farthest = farthest.max((upcoming / 2 + pairs - source / 2) % pairs);
+                named += 1;
+            }
+        }
+        assert_eq!((farthest, named), (pairs_ahead, 1500), "{buckets} buckets");
+    }
+}

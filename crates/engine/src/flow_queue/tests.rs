@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::queue::{QueueLimit, SizeAndMarks};
-use trunkline_packet::StackEntry;
+use trunkline_packet::{flag, StackEntry};
 use trunkline_port::aqm::{Aqm, DropTail, DropTailConfig};
 use trunkline_units::RandomStream;
 
@@ -19,10 +19,15 @@ const PLAIN: Flows = Flows {
 };
 
 fn queues(config: &Flows, seed: u64) -> FlowQueues {
+    queues_of(config, seed, 0)
+}
+
+/// For so many flows.
+fn queues_of(config: &Flows, seed: u64, flows: usize) -> FlowQueues {
     let limit = QueueLimit { packets: u32::MAX, bytes: u64::MAX, counts_in_service: false };
     let gate =
         || QueueGate::new(limit, Aqm::DropTail(DropTail), RandomStream::new(1, "test", "aqm"));
-    let count = FlowQueues::count(config, 0);
+    let count = FlowQueues::count(config, flows);
     let gates = (0..count).map(|_| gate()).collect();
     let aqm = AqmConfig::DropTail(DropTailConfig {});
     FlowQueues::new(config, &aqm, gates, mix_hash(seed), &[])
@@ -113,4 +118,117 @@ fn cake_flows_share_a_queue_only_where_the_set_is_full() {
     assert_eq!(flow_queues.queue_of(&packet(8)), ninth);
     let owner = of.iter().position(|&queue| queue == ninth).unwrap();
     assert_eq!(flow_queues.queue_of(&packet(owner as u32)), other);
+}
+
+/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014: the first numbers of
+/// splitmix64 from 1234567 on, as published with its reference code.
+#[test]
+fn the_hash_is_the_finaliser_of_splitmix64() {
+    let published = [
+        6_457_827_717_110_365_317,
+        3_203_168_211_198_807_973,
+        9_817_491_932_198_370_423,
+        4_593_380_528_125_082_431,
+        16_408_922_859_458_223_821,
+    ];
+    let mut state = 1_234_567_u64;
+    for number in published {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        assert_eq!(mix_hash(state), number);
+    }
+}
+
+fn connection(flow: u32, number: u32, flags: u8) -> Packet {
+    let mut packet = packet(flow);
+    packet.flags = flag::CONNECTION | flags;
+    (packet.ack, packet.seq) = if flags == 0 { (number, 7) } else { (7, number) };
+    packet
+}
+
+/// As many keys as queues: the share of queues that have one is 1 - 1/e, 647 of 1024, with a standard deviation
+/// of 10 (Feller, "An introduction to probability theory" vol. 1, section IV.2). Flows have their own queues, two
+/// each, where there is no number of queues; the others share 1024 behind them.
+#[test]
+fn label_stacks_and_connections_spread_over_the_queues_evenly() {
+    let labelled = |label: u32| {
+        let mut packet = packet(1);
+        assert!(packet.labels.push(StackEntry::new(label, 0, 64)));
+        packet
+    };
+    let below = |label: u32| {
+        let mut packet = labelled(label);
+        assert!(packet.labels.push(StackEntry::new(16, 0, 64)));
+        packet
+    };
+    let kinds: [(&str, &dyn Fn(u32) -> Packet); 5] = [
+        ("labels", &|number| labelled(16 + number)),
+        ("labels below another", &|number| below(16 + number)),
+        ("connections", &|number| connection(1, number, 0)),
+        ("the way back", &|number| connection(1, number, flag::REVERSE)),
+        ("flows", &|number| connection(number, 5, 0)),
+    ];
+    for (count, first) in [(Some(1024), 0), (None, 20)] {
+        for (name, packet_of) in kinds {
+            let mut flow_queues = queues_of(&Flows { queues: count, ..PLAIN }, 3, 10);
+            assert_eq!(flow_queues.queues.len(), first as usize + 1024);
+            let used: std::collections::BTreeSet<u16> =
+                (0..1024).map(|number| flow_queues.queue_of(&packet_of(number))).collect();
+            assert!(used.first() >= Some(&first), "{name}");
+            assert!((607..=687).contains(&used.len()), "{name}: {}", used.len());
+        }
+    }
+    let mut flow_queues = queues_of(&Flows { queues: None, ..PLAIN }, 3, 10);
+    for flow in 0..10 {
+        let mut back = packet(flow);
+        back.flags = flag::REVERSE;
+        assert_eq!(u32::from(flow_queues.queue_of(&packet(flow))), 2 * flow);
+        assert_eq!(u32::from(flow_queues.queue_of(&back)), 2 * flow + 1);
+    }
+}
+
+/// The scheduler of the classes asks for the size of the packet that the class will send.
+#[test]
+fn the_head_is_the_packet_that_is_taken_next() {
+    let mut flow_queues = queues(&Flows { quantum_bytes: 300, ..PLAIN }, 1);
+    for (queue, bytes) in [(3, 700), (9, 100), (3, 40), (9, 1500), (9, 60)] {
+        fill(&mut flow_queues, queue, bytes, 2);
+    }
+    let mut left = QueueBacklog { packets: 10, bytes: 4800 };
+    while let Some(bytes) = flow_queues.head(0) {
+        assert_eq!(flow_queues.stored_backlog(), left);
+        let (taken, _) = flow_queues.take(0).expect("it has a head");
+        assert_eq!(taken.bytes(), bytes);
+        left = QueueBacklog { packets: left.packets - 1, bytes: left.bytes - u64::from(bytes) };
+    }
+    assert_eq!((left, flow_queues.stored_backlog()), Default::default());
+    assert!(flow_queues.take(0).is_none() && flow_queues.take_lost(0).is_none());
+}
+
+/// Flows 0 and 1 come from node 0, flows 0 and 2 go to node 1; acknowledgements the other way. CAKE divides a
+/// quantum by the backlogged queues of a host, those of the end that has more of them with `Both`.
+#[test]
+fn cake_a_host_shares_its_quantum_among_its_queues_with_packets() {
+    let mut flow_queues = queues_of(&Flows { queues: None, ..PLAIN }, 1, 3);
+    flow_queues.hosts = HostLoads {
+        ends: vec![[0, 1], [0, 2], [3, 1]],
+        ends_of_queue: vec![[0; 2]; flow_queues.queues.len()],
+        loads: vec![[0; 2]; 4],
+    };
+    let mut back = packet(2);
+    back.flags = flag::REVERSE;
+    for packet in [packet(0), packet(1), packet(2), back] {
+        let queue = flow_queues.queue_of(&packet);
+        fill(&mut flow_queues, queue, 1000, 2);
+    }
+    let loads = |flow_queues: &FlowQueues, queue| {
+        [Hosts::Flows, Hosts::Source, Hosts::Destination, Hosts::Both]
+            .map(|by| flow_queues.hosts.load(by, queue))
+    };
+    let all = [0, 2, 4, 5].map(|queue| loads(&flow_queues, queue));
+    assert_eq!(all, [[1, 2, 2, 2], [1, 2, 1, 2], [1, 1, 2, 2], [1, 1, 1, 1]]);
+    while flow_queues.remove(0, false).is_some() {}
+    let rest = [0, 2, 4].map(|queue| loads(&flow_queues, queue));
+    assert_eq!(rest, [[1, 1, 1, 1]; 3]);
+    while flow_queues.remove(2, false).is_some() {}
+    assert_eq!(loads(&flow_queues, 2), [1; 4], "a queue without packets counts as one");
 }
