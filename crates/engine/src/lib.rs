@@ -3,6 +3,9 @@
 //! [`run`] takes a compiled [`network::Network`] and a seed and returns tables. Everything below
 //! it is a state machine: no clock, no file, no global, and no thread but those of `partition`.
 
+#[cfg(test)]
+extern crate self as trunkline_engine; // as tests of the crate name it
+
 mod account;
 mod adaptive;
 mod build;

@@ -173,6 +173,8 @@ mod tests {
     #[test]
     fn a_small_transfer_is_one_packet() {
         assert_eq!(floor(vec![(1_000_000, 20)]).time_for(100, true), 2_280_000);
+        // At 1 kbit/s 1.28 s and 1 ms.
+        assert_eq!(floor(vec![(1_000, 20)]).time_for(100, true), 1_281_000_000);
         assert_eq!(floor(vec![]).time_for(100, true), 0);
     }
 }

@@ -694,3 +694,6 @@ fn add(sum: &mut Counters, more: Counters) {
     sum.timeouts += more.timeouts;
     sum.fast_retransmits += more.fast_retransmits;
 }
+
+#[cfg(test)]
+mod tests;

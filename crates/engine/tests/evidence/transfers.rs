@@ -1,14 +1,14 @@
 //! Transfers that come and go, against slow start worked by hand and processor sharing.
 
 use crate::support::{fifo, poisson, queue, replicate, tcp, Lab, Outcome};
-use crate::support::{GBIT, MBIT, MS, SECOND, UNLIMITED};
+use crate::support::{Removal, Tunnel, GBIT, MBIT, MS, SECOND, UNLIMITED};
 use trunkline_agent::tcp::{AfterIdle, TcpConfig, Variant};
 use trunkline_agent::udp::Size;
 use trunkline_agent::workload::{
     OpenConfig, PagesConfig, Rule, Times, TransferGaps, TransferSizes, VideoConfig,
 };
 use trunkline_engine::network::{
-    Agent, FlowKey, Flows, Hosts, Measure, Opened, Overflow, Queue, Transfers,
+    Agent, FlowKey, Flows, Hosts, Measure, Opened, Overflow, Processing, Queue, Transfers, Ttl,
 };
 
 const SEGMENT: u64 = 1040;
@@ -291,4 +291,72 @@ fn viewers_leave_when_their_flow_stops() {
     let row = |column| videos.int(column)[0];
     assert_eq!((row("began_ns"), row("start_up_ns"), row("chunks")), (0, there[0], 1));
     assert_eq!((row("stalls"), row("stalled_ns")), (1, stop - there[0] - chunk));
+}
+
+/// The floors of transfers of 1000 B and of 2500 B, packets of 1040, 1040 and 540 B, from a to d.
+///
+/// By b: two links of 10 Mbit/s and 1 ms with 20 B a packet. The first takes 2680 B, 2.144 ms, the second no more
+/// than the last packet, 560 B, 0.448 ms; b takes 0.1 ms and 5 us, the shorter look-up. A transfer of one packet
+/// of 1060 B takes 0.848 ms twice. A SYN and its answer have 48 B: 54.4 us a link.
+///
+/// By c, where a path leads: 20 Mbit/s and 2 ms, 5 Mbit/s and 3 ms. The first packet takes 0.424 ms on the first,
+/// all of them 4.288 ms on the second, and 1.696 ms if there is no other; c takes 0.2 ms and 4 us.
+#[test]
+fn a_floor_is_the_time_of_an_empty_network_on_the_way_that_packets_take() {
+    let by_routes = [3_801_000, 4_697_000];
+    let by_path = [424_000 + 1_696_000 + 5_204_000, 424_000 + 4_288_000 + 5_204_000];
+    let both_ways = 2 * (2 * 54_400 + 2_105_000);
+    // Whether a path is bound at a node, and for which codepoints; whether connections open by a SYN; floors.
+    let cases = [
+        (None, false, by_routes),
+        (None, true, by_routes.map(|floor| floor + both_ways)),
+        (Some(("a", vec![])), false, by_path),
+        (Some(("a", vec![9, 10])), false, by_path),
+        (Some(("a", vec![9])), false, by_routes),
+        (Some(("c", vec![])), false, by_routes),
+    ];
+    for (bound, connect, floors) in cases {
+        let mut lab = Lab::new();
+        for (from, to, rate, delay) in
+            [("a", "b", 10, 1), ("b", "d", 10, 1), ("a", "c", 20, 2), ("c", "d", 5, 3)]
+        {
+            lab.duplex(from, to, rate * MBIT, delay * MS);
+        }
+        lab.network.links.iter_mut().for_each(|link| link.header_bytes = 20);
+        lab.network.links[4..6].iter_mut().for_each(|link| link.metric = 2);
+        let mut takes = |node: &str, fixed_ns, ip_lookup_ns, label_lookup_ns| {
+            let node = lab.node(node) as usize;
+            let times = Processing { fixed_ns, ip_lookup_ns, label_lookup_ns };
+            lab.network.nodes[node].processing = Some(times);
+        };
+        takes("b", MS / 10, 30_000, 5_000);
+        takes("c", MS / 5, 4_000, 50_000);
+        takes("d", MS, MS, MS);
+        let times_ns = vec![0, SECOND];
+        let gaps = TransferGaps::Schedule { times_ns, sizes_bytes: vec![1000, 2500] };
+        let config = TcpConfig { connect, ..tcp(Variant::Sack) };
+        let flow = add(&mut lab, "a", "d", config, open(gaps, TransferSizes::Fixed { bytes: 1 }));
+        lab.network.flows[flow].dscp = 10;
+        if let Some((node, dscps)) = &bound {
+            let route = &["a", "c", "d"];
+            let (removal, ttl) = (Removal::Penultimate, Ttl::Uniform);
+            lab.carry(flow, &Tunnel { route, first_label: 100, removal, ttl });
+            lab.network.ftn[0].node = lab.node(node);
+            lab.network.ftn[0].dscps.clone_from(dscps);
+        }
+        let run = lab.run(1);
+        assert_eq!(run.table("transfers").int("floor_ns"), floors, "{bound:?}, {connect}");
+    }
+}
+
+/// Where no route leads, no time is known.
+#[test]
+fn a_transfer_without_a_route_has_no_floor() {
+    let mut lab = Lab::chain(&["a", "b"], MBIT, MS);
+    lab.link("x", "y", MBIT, MS);
+    let gaps = TransferGaps::Schedule { times_ns: vec![0], sizes_bytes: vec![1000] };
+    let config = tcp(Variant::Sack);
+    add(&mut lab, "a", "y", config, open(gaps, TransferSizes::Fixed { bytes: 1 }));
+    lab.lasting(0, SECOND);
+    assert_eq!(lab.run(1).table("transfers").int("floor_ns"), [0]);
 }
