@@ -61,3 +61,44 @@ fn a_warm_up_in_the_middle_of_a_step_moves_no_sample() {
     }
     assert!(cut.flow(0, "packets_sent") < 0.8 * uncut.flow(0, "packets_sent"));
 }
+
+/// The packets in the network are counted a thousand times, at equal distances: here each 10 ms. Nine that are
+/// there from 2014 ms to 2016 ms are not seen, seven from 3009 ms to 3011 ms are.
+#[test]
+fn the_peak_is_the_most_packets_at_any_of_a_thousand_times() {
+    let mut lab = Lab::chain(&["a", "b"], 10 * GBIT, 2 * MS);
+    let bursts = [vec![(2_014 * MS, 100); 9], vec![(3_009 * MS, 100); 7]].concat();
+    lab.flow("bursts", "a", "b", schedule(&bursts));
+    assert_eq!(lab.run(1).summary("packets_peak"), 7.0);
+}
+
+/// 1000 B take 1 s. At 0.5 s the first of five packets of 1000 B is being sent; the others wait in the first
+/// class, and three of 500 B in the second.
+#[test]
+fn a_queue_is_read_by_class_and_by_precedence() {
+    let mut lab = Lab::server(8_000, priority(2, &UNLIMITED));
+    lab.flow("large", "a", "b", schedule(&[(0, 1000); 5]));
+    lab.flow("small", "a", "b", schedule(&[(0, 500); 3]));
+    lab.class_per_flow(0);
+    let mut by_hand = Vec::new();
+    for (class, precedence, packets, bytes) in [
+        (None, None, 7.0, 5500.0),
+        (Some(0), None, 4.0, 4000.0),
+        (Some(1), None, 3.0, 1500.0),
+        (None, Some(0), 7.0, 5500.0),
+        (Some(0), Some(0), 4.0, 4000.0),
+        (Some(1), Some(0), 3.0, 1500.0),
+        (Some(1), Some(1), 0.0, 0.0),
+    ] {
+        for (measure, value) in [(Measure::QueuePackets, packets), (Measure::QueueBytes, bytes)] {
+            let probe = lab.probe(measure, 0, SECOND / 2);
+            (lab.network.probes[probe].class, lab.network.probes[probe].precedence) =
+                (class, precedence);
+            by_hand.push(value);
+        }
+    }
+    lab.lasting(0, SECOND);
+    let run = lab.run(1);
+    let read: Vec<f64> = (0..by_hand.len()).map(|probe| run.series(probe)[0].1).collect();
+    assert_eq!(read, by_hand);
+}

@@ -3,7 +3,7 @@
 use crate::support::*;
 use trunkline_agent::tcp::{TcpConfig, Variant};
 use trunkline_agent::workload::{OpenConfig, TransferGaps, TransferSizes};
-use trunkline_engine::network::{Agent, Measure, Opened, Transfers};
+use trunkline_engine::network::{Agent, Measure, Opened, Processing, Transfers};
 use trunkline_engine::RunError;
 
 /// A burst of `count` datagrams at 5 ms; nothing else happens then.
@@ -35,16 +35,16 @@ fn a_source_that_never_lets_time_pass_is_named() {
     assert!(failure.to_string().contains("at node a"), "{failure}");
 }
 
-/// Sources at 8 Mbit/s before `b`, 1 ms away: source i sends 1000 + 100 i bytes, which take 1 + i / 10
+/// Sources at 8 Mbit/s, each 1 ms from its sink: source i sends 1000 + 100 i bytes, which take 1 + i / 10
 /// ms, so early that all transmissions end at 5 ms and all packets arrive at 6 ms.
 fn sources_that_end_at_once(count: u32) -> Lab {
     let mut lab = Lab::new();
     for index in 0..count {
-        let name = format!("s{index}");
-        let link = lab.link(&name, "b", 8 * MBIT, MS);
+        let (name, sink) = (format!("s{index}"), format!("t{index}"));
+        let link = lab.link(&name, &sink, 8 * MBIT, MS);
         lab.feed(link, priority(2, &UNLIMITED));
         let sent = 5 * MS - MS - u64::from(index) * MS / 10;
-        lab.flow(&name, &name, "b", schedule(&[(sent, 1000 + 100 * index)]));
+        lab.flow(&name, &name, &sink, schedule(&[(sent, 1000 + 100 * index)]));
     }
     lab
 }
@@ -55,7 +55,7 @@ fn sources_that_end_at_once(count: u32) -> Lab {
 /// arrivals are the first.
 #[test]
 fn a_storm_of_transmissions_names_the_sender_and_one_of_arrivals_the_receiver() {
-    for (is_average_read, at, node) in [(true, 5 * MS, "s19"), (false, 6 * MS, "b")] {
+    for (is_average_read, at, node) in [(true, 5 * MS, "s19"), (false, 6 * MS, "t19")] {
         let mut lab = sources_that_end_at_once(20);
         if is_average_read {
             lab.probe(Measure::QueueAverage, 0, SECOND);
@@ -66,6 +66,27 @@ fn a_storm_of_transmissions_names_the_sender_and_one_of_arrivals_the_receiver() 
         let failure = lab.try_run(1).expect_err("a storm");
         assert_eq!(failure, RunError::Storm { at, node: node.into() });
     }
+}
+
+/// Packets that arrive one after the other, at nodes that take so long for them that all go on at once: each
+/// is an event of its node. Packet i arrives at 2 + i / 10 ms, behind a link of 1 ms on which it takes 1 ms.
+#[test]
+fn a_storm_of_nodes_that_are_done_names_the_node() {
+    let mut lab = Lab::new();
+    for index in 0..20 {
+        let [from, between, to] = ["s", "m", "t"].map(|kind| format!("{kind}{index}"));
+        lab.link(&from, &between, 8 * MBIT, MS);
+        lab.link(&between, &to, 8 * MBIT, MS);
+        lab.flow(&from, &from, &to, schedule(&[(index * MS / 10, 1000)]));
+        let node = lab.node(&between) as usize;
+        let fixed_ns = 3 * MS - index * MS / 10;
+        lab.network.nodes[node].processing = Some(Processing { fixed_ns, ..Default::default() });
+    }
+    lab.network.run.events_per_instant = 20;
+    lab.try_run(1).expect("20 events at one instant are allowed");
+    lab.network.run.events_per_instant = 19;
+    let failure = lab.try_run(1).expect_err("a storm");
+    assert_eq!(failure, RunError::Storm { at: 5 * MS, node: "m19".into() });
 }
 
 /// Linux's timers run out at the ends of slots of its wheel, of 32 ms after 252 ms (`timer.c`): those of 20
@@ -89,17 +110,40 @@ fn a_storm_of_timers_names_the_node_that_has_them() {
     assert_eq!(failure, RunError::Storm { at: 1024 * MS, node: "a".into() });
 }
 
+/// A run of one nanosecond counts its packets a thousand times, and not all of them at one instant.
+#[test]
+fn counts_of_packets_are_no_storm() {
+    let mut lab = Lab::server(MBIT, fifo(UNLIMITED));
+    lab.network.run.events_per_instant = 10;
+    lab.lasting(0, 1);
+    assert_eq!(lab.run(1).summary("packets_peak"), 0.0);
+}
+
 /// The caller's wish to stop is asked for in a run that is long enough.
 #[test]
 fn an_interrupted_run_says_so() {
     let mut lab = Lab::server(GBIT, fifo(UNLIMITED));
     lab.flow("load", "a", "b", cbr(800 * MBIT, 100));
+    // Two links of 1 kbit/s whose first packets take 0.8 s: all ten of each are in the port.
+    for (from, to) in [("c", "d"), ("e", "f")] {
+        lab.link(from, to, 1_000, 0);
+        lab.flow(from, from, to, schedule(&[(0, 100); 10]));
+    }
     let network = &lab.network;
     let stopped = trunkline_engine::run(network, 1, &|| true);
     // 65536 events of packets that need three each (sent, transmitted, arrived), at 1 us a packet.
-    let Some(RunError::Interrupted { at, events, .. }) = stopped.err() else { panic!("stopped") };
+    let Some(RunError::Interrupted { at, events, packets, queued }) = stopped.err() else {
+        panic!("stopped")
+    };
     assert_eq!(events, 1 << 16);
     assert!((21_000_000..33_000_000).contains(&at), "{at}");
+    // One of the load at most is there.
+    assert!((20..=21).contains(&packets) && (20..=packets).contains(&queued), "{packets} {queued}");
+    let says = RunError::Interrupted { at: 1_500_000_000, events: 9, packets: 8, queued: 7 };
+    assert_eq!(
+        says.to_string(),
+        "stopped at 1.5 s of the run: 9 events, 8 packets in the network, 7 of them in ports"
+    );
 }
 
 /// A fault while events are served is an error that says when and where; here it is the question,

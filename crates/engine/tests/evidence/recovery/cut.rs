@@ -1,9 +1,11 @@
 //! Loss of a constant bit rate through a failure.
 
 use super::bench::{times, Bench};
-use crate::support::{Outcome, MS, SECOND};
-use trunkline_engine::network::recovery::{Detection, Outages};
+use crate::support::{drr, fifo, schedule, Lab, Outcome, MS, SECOND, UNLIMITED};
+use trunkline_engine::network::recovery::{Detection, Failure, Outage, Outages};
+use trunkline_engine::network::{FlowKey, Flows, Hosts, Overflow, Queue};
 use trunkline_packet::Cause;
+use trunkline_port::aqm::{AqmConfig, DualPi2Config};
 
 const FIXED_0: Detection = Detection::Fixed { delay_ns: 0 };
 
@@ -188,4 +190,60 @@ fn a_random_process_is_down_for_mttr_over_mtbf_plus_mttr() {
     };
     let mean = (1..=40).map(share).sum::<f64>() / 40.0;
     assert!((mean - 0.1).abs() < 4.0 * 0.002, "{mean}");
+}
+
+/// A limit of 4000 B: of eight packets of 1000 B four may wait, or three where the one in service counts. The
+/// link fails with all of them there, and after its repair as many fit again, in each kind of queue.
+#[test]
+fn a_cut_empties_the_bytes_that_the_limit_of_a_class_sees() {
+    let flows = Flows {
+        queues: Some(64),
+        quantum_bytes: 1500,
+        new_first: true,
+        labelled: FlowKey::Label,
+        overflow: Overflow::Arrival,
+        batch: 1,
+        flow_limit_packets: None,
+        ways: 1,
+        hosts: Hosts::Flows,
+    };
+    let dualpi2 = AqmConfig::DualPi2(DualPi2Config {
+        target_ns: 15 * MS,
+        tupdate_ns: 16 * MS,
+        alpha: 0.16,
+        beta: 3.2,
+        coupling: 2.0,
+        step_ns: MS,
+        protection: 0.1,
+        mtu_bytes: 1500,
+    });
+    let plain = Queue { limit_bytes: Some(4000), ..UNLIMITED };
+    for queue in [
+        plain.clone(),
+        Queue { flows: Some(flows), ..plain.clone() },
+        Queue { aqm: dualpi2, ..plain },
+    ] {
+        for (counts_in_service, dropped) in [(false, 3), (true, 4)] {
+            let queue = Queue { counts_in_service, ..queue.clone() };
+            for port in [fifo(queue.clone()), drr(&[1500, 1500], &queue)] {
+                let mut lab = Lab::server(8_000, port);
+                let bursts = [[(0, 1000); 8], [(2 * SECOND, 1000); 8]].concat();
+                lab.flow("bursts", "a", "b", schedule(&bursts));
+                lab.network.recovery.failures.push(Failure {
+                    name: "cut".into(),
+                    links: vec![0],
+                    node: false,
+                    outages: Outages::Fixed {
+                        at: vec![Outage { failed_ns: MS, repaired_ns: Some(SECOND) }],
+                    },
+                    drain: None,
+                });
+                lab.lasting(0, 2 * SECOND + MS);
+                let run = lab.run(1);
+                assert_eq!(run.drops(Cause::QueueFull), 2 * dropped, "{queue:?}");
+                assert_eq!(run.drops(Cause::FailedQueued), 7 - dropped, "{queue:?}");
+                assert_eq!(run.drops(Cause::FailedInFlight), 1, "{queue:?}");
+            }
+        }
+    }
 }
