@@ -32,7 +32,7 @@ fn a_connection_is_freed_when_it_is_over_and_none_of_its_packets_is_left() {
         lab.network.flows[flow].stop_ns = Some(5 * SECOND);
         lab.lasting(0, 65 * SECOND);
         let mut simulation =
-            Simulation::new(&lab.network, 1, NoObserver::default()).expect("the network is right");
+            Simulation::new(&lab.network, 1, NoObserver).expect("the network is right");
         simulation.run(&|_| false).expect("the run ends");
         let workloads = &simulation.hosts.workloads;
         let workload = &workloads.all[0];

@@ -4,7 +4,7 @@ use crate::random::{any_lab, NODES};
 use crate::support::*;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
-use trunkline_agent::tcp::{TcpConfig, Variant};
+use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
 use trunkline_agent::workload::{
     OpenConfig, PagesConfig, Rule, Times, TransferGaps, TransferSizes, VideoConfig,
 };
@@ -143,7 +143,8 @@ fn transfers_of_many_connections_are_those_of_one_thread() {
     for connect in [false, true] {
         let mut lab = Lab::chain(&["a", "b", "c", "d", "e"], 20 * MBIT, 3 * MS);
         for (from, to) in [("a", "e"), ("d", "b"), ("a", "b")] {
-            let agent = Agent::Tcp(TcpConfig { connect, ..tcp(Variant::Sack) });
+            let delayed_ack = Some(DelayedAck { timeout_ns: 40 * MS, every: 2, quick: 0 });
+            let agent = Agent::Tcp(TcpConfig { connect, delayed_ack, ..tcp(Variant::Sack) });
             lab.flow(&format!("{from}{to}"), from, to, agent);
         }
         carry_transfers(&mut lab, (4, 1), connect, false);

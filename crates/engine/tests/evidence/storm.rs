@@ -1,7 +1,7 @@
 //! Runs that do not reach their end: too many events at one instant, a wish to stop, a panic.
 
 use crate::support::*;
-use trunkline_agent::tcp::{TcpConfig, Variant};
+use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
 use trunkline_agent::workload::{OpenConfig, TransferGaps, TransferSizes};
 use trunkline_engine::network::{Agent, Measure, Opened, Processing, Transfers};
 use trunkline_engine::RunError;
@@ -108,6 +108,26 @@ fn a_storm_of_timers_names_the_node_that_has_them() {
     lab.network.run.events_per_instant = 19;
     let failure = lab.try_run(1).expect_err("a storm");
     assert_eq!(failure, RunError::Storm { at: 1024 * MS, node: "a".into() });
+}
+
+/// Receivers that put off their acknowledgement until 102.04 ms, all of them: segment i of 1040 B is sent after i
+/// ms, there 2.04 ms later, and answered after 100 - i ms.
+#[test]
+fn a_storm_of_acknowledgements_names_the_receiver() {
+    let mut lab = Lab::new();
+    for index in 0..20 {
+        let [from, to] = ["s", "t"].map(|kind| format!("{kind}{index}"));
+        lab.duplex(&from, &to, 8 * MBIT, MS);
+        let delayed_ack = Some(DelayedAck { timeout_ns: (100 - index) * MS, every: 2, quick: 0 });
+        let config = TcpConfig { size_bytes: Some(1000), delayed_ack, ..tcp(Variant::NewReno) };
+        let flow = lab.flow(&from, &from, &to, Agent::Tcp(config));
+        lab.network.flows[flow].start_ns = index * MS;
+    }
+    lab.network.run.events_per_instant = 20;
+    lab.try_run(1).expect("20 events at one instant are allowed");
+    lab.network.run.events_per_instant = 19;
+    let failure = lab.try_run(1).expect_err("a storm");
+    assert_eq!(failure, RunError::Storm { at: 102_040_000, node: "t19".into() });
 }
 
 /// A run of one nanosecond counts its packets a thousand times, and not all of them at one instant.

@@ -1,6 +1,6 @@
 //! Transfers that come and go, against slow start worked by hand and processor sharing.
 
-use crate::support::{fifo, poisson, queue, replicate, tcp, Lab, Outcome};
+use crate::support::{drr, fifo, poisson, queue, replicate, tcp, Lab, Outcome};
 use crate::support::{Removal, Tunnel, GBIT, MBIT, MS, SECOND, UNLIMITED};
 use trunkline_agent::tcp::{AfterIdle, TcpConfig, Variant};
 use trunkline_agent::udp::Size;
@@ -8,7 +8,8 @@ use trunkline_agent::workload::{
     OpenConfig, PagesConfig, Rule, Times, TransferGaps, TransferSizes, VideoConfig,
 };
 use trunkline_engine::network::{
-    Agent, FlowKey, Flows, Hosts, Measure, Opened, Overflow, Processing, Queue, Transfers, Ttl,
+    Agent, Ecmp, FlowKey, Flows, Hosts, Measure, Opened, Overflow, PortConfig, Processing, Queue,
+    Transfers, Ttl,
 };
 
 const SEGMENT: u64 = 1040;
@@ -359,4 +360,40 @@ fn a_transfer_without_a_route_has_no_floor() {
     add(&mut lab, "a", "y", config, open(gaps, TransferSizes::Fixed { bytes: 1 }));
     lab.lasting(0, SECOND);
     assert_eq!(lab.run(1).table("transfers").int("floor_ns"), [0]);
+}
+
+/// Linux's small queues (`tcp_small_queue_check`): a sender waits until its segments have left its host. A FIFO
+/// knows when they will, a port with classes says so: transfers end at the same times. On each of two links of
+/// equal cost, of 2 Mbit/s, a flow has a few segments at most; its window is a hundred.
+#[test]
+fn senders_that_limit_the_queue_of_their_host_see_the_same_in_each_port() {
+    let run = |port: &PortConfig| {
+        let mut lab = Lab::new();
+        for middle in ["b", "c"] {
+            lab.duplex("a", middle, 2 * MBIT, 5 * MS);
+            lab.duplex(middle, "d", GBIT, 5 * MS);
+        }
+        lab.feed(0, port.clone());
+        lab.feed(4, port.clone());
+        lab.network.routing.ecmp = Some(Ecmp::Flow);
+        for number in 0..4 {
+            let times_ns = vec![number * SECOND / 10, 2 * SECOND, 3 * SECOND];
+            let sizes_bytes = vec![400_000, 100_000, 50_000];
+            let gaps = TransferGaps::Schedule { times_ns, sizes_bytes };
+            let config = TcpConfig { linux: true, window_packets: 100, ..tcp(Variant::Sack) };
+            let transfers = open(gaps, TransferSizes::Fixed { bytes: 1 });
+            let flow = add(&mut lab, "a", "d", config, transfers);
+            lab.network.flows[flow].name = format!("flow{number}");
+        }
+        lab.lasting(0, 20 * SECOND);
+        lab.run(1)
+    };
+    let (fifo, classes) = (run(&fifo(UNLIMITED)), run(&drr(&[1500], &UNLIMITED)));
+    assert!(times(&fifo).iter().all(|time| *time > 0));
+    assert_eq!(times(&fifo), times(&classes));
+    for link in [0, 4] {
+        assert!(fifo.port(link, "packets_sent") > 400.0, "both are used");
+        let most = [&fifo, &classes].map(|run| run.port(link, "queue_max_packets"));
+        assert!(most[0] < 40.0 && most[0] == most[1], "{most:?}");
+    }
 }

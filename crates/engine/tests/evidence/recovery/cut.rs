@@ -207,7 +207,7 @@ fn a_cut_empties_the_bytes_that_the_limit_of_a_class_sees() {
         ways: 1,
         hosts: Hosts::Flows,
     };
-    let dualpi2 = AqmConfig::DualPi2(DualPi2Config {
+    let dualpi2 = AqmConfig::Dualpi2(DualPi2Config {
         target_ns: 15 * MS,
         tupdate_ns: 16 * MS,
         alpha: 0.16,

@@ -2,6 +2,7 @@
 //! acknowledgement 0.32 us; 50 ms each way make a round trip of 100.00864 ms.
 
 use super::*;
+use trunkline_engine::observer::Event;
 
 const ROUND: u64 = 100 * MS + 8_320 + 320;
 
@@ -121,4 +122,15 @@ fn rfc6298_s5_3_a_segment_lost_by_script_is_resent_when_the_timer_says() {
     lab.lasting(0, 5 * SECOND);
     let again = ROUND + 2 * 8_320 + SECOND;
     assert_eq!(resent(&lab.trace(1)), [(again, 3), (again + 2 * SECOND, 3)]);
+}
+
+/// Acknowledgements of a connection are numbered from 0 on, one after the other, as its trace shows.
+#[test]
+fn acknowledgements_are_numbered_as_they_are_sent() {
+    let mut lab = fast(TcpConfig { size_bytes: Some(30_000), ..tcp(Variant::Sack) });
+    lab.lasting(0, SECOND);
+    let run = lab.trace(1);
+    let sent = run.events(0, true, |event| matches!(event, Event::Sent { .. }));
+    let numbers: Vec<u32> = sent.iter().map(|(_, packet)| packet.seq).collect();
+    assert_eq!(numbers, (0..30).collect::<Vec<u32>>());
 }
