@@ -135,6 +135,6 @@ def _make_rows(scenario: ResolvedScenario, port: PortConfiguration) -> Classifie
     def decide(rule: MatchConditions | None, own_class: int) -> ClassifierCell:
         if not isinstance(rule, ClassifierRule):
             return [index.get("default", own_class), 0]
-        return [own_class if rule.class_ is None else index.get(rule.class_, 0), rule.precedence]
+        return [own_class if rule.class_ is None else index[rule.class_], rule.precedence]
 
     return ClassifierRows(scenario, port.classify, per_flow=port.per == "flow", decide=decide)

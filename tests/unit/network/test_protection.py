@@ -340,6 +340,32 @@ def test_rfc4090_s3_2_the_first_node_has_no_label_to_take_off(protect: str, pops
     assert data["nhlfe"][switch["alternative"]]["pop"] is pops
 
 
+@pytest.mark.parametrize(("route", "has_label"), [("[S, A]", False), ("[R, S, A]", True)])
+def test_rfc3270_s2_6_3_the_first_node_has_no_traffic_class_to_take_off(
+    route: str, has_label: bool
+) -> None:
+    """At S behind R the bypass takes the path's label off, which R put on."""
+    data = compiled_of(
+        f"""\
+trunkline: 1
+nodes: [R, S, A, C]
+defaults: {{link: {{rate: 10 Mbit/s}}}}
+links: {{R-S: {{}}, S-A: {{}}, S-C: {{}}, C-A: {{}}}}
+paths:
+  p: {{route: {route}, diffserv: {{map: {{DF: 0, AF11: 1}}, model: uniform}}}}
+  bypass: {{route: [S, C, A]}}
+flows: {{f: {{agent: udp, from: {route[1]}, to: A, rate: 1 Mbit/s}}}}
+trunks: {{t: {{path: p, flows: f}}}}
+protections: {{x: {{path: p, kind: facility-bypass, backup: bypass, link: S-A}}}}
+run: {{duration: 1 s}}
+"""
+    )
+    [switch] = data["recovery"]["protections"][0]["switches"]
+    alternative = data["nhlfe"][switch["alternative"]]
+    assert alternative["pop"] is has_label
+    assert (alternative.get("pop_diffserv") is not None) is has_label
+
+
 SIGNALLED = (
     NET.replace("links: {S-A: {}, ", "links: {B-C: {}, S-A: {}, ") + "signalling: {kind: rsvp-te}\n"
 )
