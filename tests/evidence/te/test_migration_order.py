@@ -13,6 +13,8 @@ from trunkline.te import migration_order
 from trunkline.te.migration_order import (
     PathMove,
     UsageBound,
+    _OrderSearch,
+    _UsageRows,
     find_least_headroom,
     find_migration_order,
     trace_usage,
@@ -390,3 +392,12 @@ def test_a_bound_of_0_on_an_arc_of_others_makes_no_order_worse() -> None:
         found = find_least_headroom(order, [bound([10, 10, 10, 1, 0])])
         assert found is not None
         assert found.missing == {4: 1}
+
+
+def test_a_detour_is_tried_unless_an_earlier_one_takes_no_more_of_any_scarce_arc() -> None:
+    """Two of 6 fill an arc of 10 together; arc 4 has room for all and counts for nothing."""
+    ways = ((2,), (2, 3), (3,), (2,), (3, 4))
+    for detours, tried in ((ways, [2, 4]), (((4,), *ways), [2])):
+        moves = swap(detours=detours)
+        rows = _UsageRows(moves, [bound([10, 10, 10, 10, 99])], use_detours=True)
+        assert _OrderSearch(moves, rows, preemption=False).detours == [tried] * 2

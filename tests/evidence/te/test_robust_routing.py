@@ -862,9 +862,9 @@ def test_the_next_bypass_adds_least_to_the_sum_of_the_eighth_powers(load, rates,
     assert graph.list_node_names(program._get_bypass(arc)) == tuple(way)
 
 
-def build_bypasses(rates: list[float]) -> tuple[BypassProgram, int]:
-    """A link S-T that fails, with bypasses over A of 100 and over B of 200."""
-    links = {"ST": 200, "SA": 100, "AT": 100, "SB": 200, "BT": 200}
+def build_bypasses(rates: list[float], over_b: int = 200) -> tuple[BypassProgram, int]:
+    """A link S-T that fails, with bypasses over A of 100 and over B."""
+    links = {"ST": 200, "SA": 100, "AT": 100, "SB": over_b, "BT": over_b}
     graph = build_topology("STAB", add_reverse_arcs(Arc(*e, rate) for e, rate in links.items()))
     failures = np.array([graph.link == link for link in (-1, graph.links.index("S-T"))])
     program = BypassProgram(graph, [(0, 1)], np.array(rates)[:, None], failures, "facility-bypass")
@@ -888,8 +888,8 @@ def test_bypasses_stay_until_the_program_finds_better_ones(monkeypatch) -> None:
     """60 over A use 0.6, over B 0.3; the columns are the path, an amount and a choice of each."""
     over_a, over_b = np.array([1, 0, 0, 1, 0, 0]), np.array([1, 0, 0, 0, 1, 0])
 
-    def run(start: int, script, bound: float):
-        program, arc = build_bypasses([60.0])
+    def run(start: int, script, bound: float, rate_over_b: int = 200):
+        program, arc = build_bypasses([60.0], rate_over_b)
         program._choose_bypass(arc, start)
         answers = iter(script)
         monkeypatch.setattr(program, "_solve_choice", lambda best: next(answers))
@@ -906,3 +906,6 @@ def test_bypasses_stay_until_the_program_finds_better_ones(monkeypatch) -> None:
     assert run(0, better, 0.1) == (1, 0.25)
     assert run(0, [IntegerSolution(over_b, 0.2), None], 0.1) == (1, 0.3)
     assert run(1, [IntegerSolution(over_a, 0.2), IntegerSolution(over_a, 0.2)], 0.1) == (1, 0.2)
+    # One as good takes no place.
+    as_good = [IntegerSolution(over_b, 0.5), IntegerSolution(over_b, 0.5)]
+    assert run(0, as_good, 0.1, rate_over_b=100) == (0, 0.5)
