@@ -5,7 +5,7 @@ costs time is counted: programs for the solver, with their size and steps, short
 and entries of heaps. The answer is hashed too: of equally good ones it is always the same.
 
 ``./dev python -m pytest tests/evidence/te/test_effort.py --pin`` rewrites the table; look at each
-number that grows. Another version of the solver, or another kind of processor, may take others,
+number that grows. Another version of the solver or another kind of processor may take other steps,
 so that the test is skipped there. The vector instructions of an x86-64 change none.
 """
 
