@@ -33,7 +33,7 @@ def number_fecs_of_flows(scenario: ResolvedScenario) -> dict[str, tuple[int, int
 
 def find_first_ldp_fec(scenario: ResolvedScenario) -> int:
     """Find the number of the first class that LDP labels."""
-    return max(number_fecs(scenario).values(), default=0) + 1
+    return len(number_fecs(scenario)) + 1
 
 
 def find_fecs_of_flows(scenario: ResolvedScenario) -> dict[str, tuple[FecPaths, FecPaths]]:

@@ -239,3 +239,21 @@ run: {{duration: 1 s}}
 """
     ospf = compile(load(text)).data["signalling"]["ospf"]
     assert [each["metric"] for each in ospf["te"]] == [advertised] * 2
+
+
+def test_rfc5036_s2_1_each_node_is_a_class_behind_those_of_paths() -> None:
+    """Paths have 1 and 2, so that A, B and C have 3, 4 and 5; a trunk carries its flow one way."""
+    text = """\
+trunkline: 1
+nodes: [A, B, C]
+links: {A-B: {rate: 10 Mbit/s}, B-C: {rate: 10 Mbit/s}}
+paths: {p: {route: [A, B, C]}, q: {route: [C, B, A]}}
+flows:
+  f: {agent: udp, from: A, to: C, rate: 1 Mbit/s}
+  g: {agent: udp, from: C, to: B, rate: 1 Mbit/s}
+trunks: {t: {path: p, flows: f}}
+routing: {ldp: {}}
+run: {duration: 1 s}
+"""
+    flows = compile(load(text)).data["flows"][:2]
+    assert [(each["fec"], each["fec_reverse"]) for each in flows] == [(1, 3), (4, 5)]
