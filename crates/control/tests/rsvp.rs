@@ -3,7 +3,7 @@
 
 mod support;
 
-use support::{chain, config, dynamic, rows, session, square, Network, MS};
+use support::{both, chain, config, dynamic, rows, session, square, Network, MS};
 use trunkline_control::rsvp::config::{Action, AutoBandwidth, Order, Session, TeClass};
 use trunkline_control::rsvp::Rsvp;
 
@@ -529,4 +529,63 @@ fn a_bypass_passes_messages_on_as_they_arrive() {
     assert_eq!((plain.handling_time(), plain.has_tunnels()), (5 * MS, false));
     plain.sessions[1].around = vec![0];
     assert_eq!((plain.handling_time(), plain.has_tunnels()), (0, true));
+}
+
+/// The tail advertises implicit null unless it is to take the label off itself (RFC 3032 section 2.1): explicit null,
+/// or a label of its own, which it then expects. The node before it puts that label on, or none.
+#[test]
+fn rfc3032_s2_1_the_label_that_the_tail_advertises() {
+    for (given, is_own, advertised) in
+        [(None, false, None), (Some(0), false, Some(0)), (Some(16), true, None)]
+    {
+        let mut path = session("a", 3, 0);
+        path.hops[2].label = given;
+        let mut network = Network::new(3, chain(3), config(4, vec![path]));
+        network.run(1000 * MS);
+        let of = |node| network.wires.labels.keys().find(|key| key.0 == node).map(|key| key.1);
+        let middle = network.wires.labels[&(1, of(1).expect("a label for node 0"))];
+        let pushed = network.wires.entries[&middle].push;
+        assert_eq!(pushed, if is_own { of(2) } else { advertised }, "{given:?}");
+        assert_eq!(of(2).is_some_and(|label| label >= 16), is_own, "{given:?}");
+    }
+}
+
+/// Heads sample at each interval that a path has, each once, in order.
+#[test]
+fn rfc8733_s4_the_intervals_of_samples() {
+    let automatic = |sample_ns| {
+        let mut trunk = session("t", 3, 0);
+        trunk.auto_bandwidth = Some(AutoBandwidth {
+            sample_ns,
+            adjust_ns: 10 * sample_ns,
+            threshold: 0.1,
+            minimum_bit_s: 0,
+            maximum_bit_s: 1_000_000,
+        });
+        trunk
+    };
+    let sessions = vec![session("a", 3, 0), automatic(7), automatic(5), automatic(7)];
+    assert_eq!(config(4, sessions).sample_intervals(), [5, 7]);
+}
+
+/// A head looks for a better route at each interval: over 1 the way to 3 costs 2, over 2 it costs `far`. A path over
+/// 2 moves at 500 ms where it is dearer, and stays where it is as dear; one over 1 stays.
+#[test]
+fn rfc3209_s2_5_a_path_moves_to_a_route_that_is_better() {
+    for (route, far, moves) in [([4, 6], 2, true), ([4, 6], 1, false), ([0, 2], 2, false)] {
+        let lines = both([(0, 1, 1), (1, 3, 1), (0, 2, far), (2, 3, far)]);
+        let mut path = dynamic("p", 1_000_000, 0);
+        path.route = route.to_vec();
+        let mut rsvp_config = config(lines.len(), vec![path]);
+        rsvp_config.reoptimise_ns = Some(500 * MS);
+        let mut network = Network::new(4, lines, rsvp_config);
+        let heard_from = |network: &Network, link| {
+            let of = network.wires.sent.iter().filter(|sent| sent.1 == link && sent.2 == "path");
+            of.map(|sent| sent.0).collect::<Vec<_>>()
+        };
+        network.run(900 * MS);
+        assert_eq!(heard_from(&network, route[0]), [0]);
+        let elsewhere = heard_from(&network, if route[0] == 0 { 4 } else { 0 });
+        assert_eq!(elsewhere, if moves { vec![500 * MS] } else { vec![] }, "{route:?} {far}");
+    }
 }

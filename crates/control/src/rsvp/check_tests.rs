@@ -1,7 +1,7 @@
 //! Reservations of links against the states that hold them (RFC 2205 section 2.1: a reservation is state).
 
 use super::admission::Reservation;
-use super::config::{ClassTypes, RsvpConfig};
+use super::config::{Attributes, ClassTypes, RsvpConfig, Shared};
 use super::message::{PathKey, PathRequest};
 use super::*;
 
@@ -35,6 +35,11 @@ fn make_rsvp() -> Rsvp {
         orders: Vec::new(),
         requests: Vec::new(),
     };
+    Rsvp::new(config, 2, make_lines(&[(0, 1)]), 1)
+}
+
+/// Links between pairs of nodes: 2i from the first of pair i, 2i + 1 back.
+fn make_lines(pairs: &[(u32, u32)]) -> Vec<SignalledLink> {
     let line = |from, to, reverse| SignalledLink {
         from,
         to,
@@ -42,7 +47,10 @@ fn make_rsvp() -> Rsvp {
         rate_bit_s: 100,
         reverse: Some(reverse),
     };
-    Rsvp::new(config, 2, vec![line(0, 1, 1), line(1, 0, 0)], 1)
+    let both = |(index, &(from, to)): (u32, &(u32, u32))| {
+        [line(from, to, 2 * index + 1), line(to, from, 2 * index)]
+    };
+    (0..).zip(pairs).flat_map(both).collect()
 }
 
 /// A state of 40 at holding priority 5 on link 0 needs a reservation of the same: none, one of another
@@ -86,4 +94,26 @@ fn rfc2205_s2_1_a_reservation_without_its_state_is_a_fault() {
         state.soft = true;
         assert_eq!(rsvp.check(), Ok(()));
     }
+}
+
+/// The route 0 - 1 - 2 on links 0 and 2, a way 1 - 3 - 2 on 4 and 6, and 0 - 3 on 8. A path that shares no link may
+/// not take 0 to 3; one that shares no node also not those at node 1, which lies between the ends; one that shares
+/// no risk not 6, which has the risk of link 2 but its reverse not.
+#[test]
+fn rfc4090_s3_2_what_is_shared_with_a_route() {
+    let mut rsvp = make_rsvp();
+    rsvp.lines = make_lines(&[(0, 1), (1, 2), (1, 3), (3, 2), (0, 3)]);
+    let attributes = |risks: &[u32]| Attributes { metric: 1, delay_ns: 0, risks: risks.into() };
+    rsvp.config.attributes = (0..10).map(|_| attributes(&[])).collect();
+    rsvp.config.attributes[2] = attributes(&[1, 7]);
+    rsvp.config.attributes[6] = attributes(&[7]);
+    rsvp.config.attributes[8] = attributes(&[9]);
+    assert_eq!(rsvp.links_sharing(&[0, 2], Shared::Link), [0, 1, 2, 3]);
+    assert_eq!(rsvp.links_sharing(&[0, 2], Shared::Node), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(rsvp.links_sharing(&[0, 2], Shared::Risk), [0, 1, 2, 3, 6]);
+    // A bypass tunnel around both links keeps away from the node between them; one around a link from it alone.
+    let forbidden = |around: &[u32]| rsvp.forbidden_links(around).into_iter().collect::<Vec<_>>();
+    assert_eq!(forbidden(&[0, 2]), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(forbidden(&[2]), [2, 3]);
+    assert!(forbidden(&[]).is_empty());
 }

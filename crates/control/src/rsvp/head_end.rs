@@ -257,7 +257,7 @@ impl Rsvp {
     }
 
     /// Links that share with a route: its links in both directions, those at its nodes or of its risks.
-    fn links_sharing(&self, route: &[u32], what: Shared) -> Vec<u32> {
+    pub(super) fn links_sharing(&self, route: &[u32], what: Shared) -> Vec<u32> {
         let line = |link: &u32| &self.lines[*link as usize];
         let risks = |link: &u32| {
             self.config.attributes.get(*link as usize).map_or(&[][..], |link| link.risks.as_slice())
