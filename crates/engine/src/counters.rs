@@ -341,6 +341,104 @@ mod tests {
         assert_eq!(std::mem::offset_of!(Totals, late_packets), 32);
     }
 
+    /// Two keys compare as their parts do, in this order: flow, direction, link, node, class, precedence, cause.
+    #[test]
+    fn drops_are_in_the_order_of_their_keys_and_none_are_mixed_up() {
+        let numbers = [0, 1, 2, 0x0001_0000, u32::MAX];
+        let mut keys = Vec::new();
+        for (place, number) in (0..6).flat_map(|place| numbers.map(|number| (place, number))) {
+            for (other, second) in (0..6).flat_map(|other| [0, 1, 3].map(|second| (other, second)))
+            {
+                let part = |at| match (at == place, at == other) {
+                    (true, _) => number,
+                    (_, true) => second,
+                    _ => 0,
+                };
+                for (reverse, cause) in [(false, Cause::TooBig), (true, Cause::TtlExpired)] {
+                    keys.push(DropKey {
+                        flow: part(0),
+                        reverse,
+                        link: part(1),
+                        node: part(2),
+                        class: part(3) as u16,
+                        precedence: part(4) as u8,
+                        cause,
+                    });
+                }
+            }
+        }
+        let parts = |key: &DropKey| {
+            let of_port = (key.class, key.precedence, key.cause as u8);
+            (key.flow, key.reverse, key.link, key.node, of_port)
+        };
+        let mut drops = Drops::default();
+        let mut counts = BTreeMap::new();
+        for key in &keys {
+            drops.add(*key, 1, 100);
+            *counts.entry(parts(key)).or_insert(0) += 1;
+        }
+        let mut twice = Drops::default();
+        for _ in 0..2 {
+            twice.merge(&drops);
+        }
+        let rows: Vec<_> = drops.rows().map(|row| (parts(&row.key), row.packets)).collect();
+        assert_eq!(rows, counts.into_iter().collect::<Vec<_>>());
+        for (row, double) in drops.rows().zip(twice.rows()) {
+            assert_eq!((row.bytes, double.packets), (100 * row.packets, 2 * row.packets));
+            assert_eq!((parts(&double.key), double.bytes), (parts(&row.key), 2 * row.bytes));
+        }
+    }
+
+    /// Ports that mark the same flow, classes of one port, and packets that arrive: each sum by hand.
+    #[test]
+    fn marks_are_counted_by_port_class_and_flow() {
+        let key = |flow, link, class| MarkKey { flow, reverse: false, link, class, precedence: 0 };
+        let mut marks = CongestionMarks::default();
+        for (flow, link, class, bytes) in
+            [(1, 2, 0, 10), (1, 2, 1, 20), (3, 2, 1, 30), (1, 4, 1, 40)]
+        {
+            marks.add(key(flow, link, class), bytes);
+        }
+        marks.add(key(3, 2, 1), 5);
+        [1, 1, 3].into_iter().for_each(|flow| marks.receive(flow));
+        let mut twice = CongestionMarks::default();
+        (0..2).for_each(|_| twice.merge(&marks));
+        for (times, marks) in [(1, &marks), (2, &twice)] {
+            let of_class =
+                [(2, 0), (2, 1), (4, 1), (4, 0)].map(|(link, class)| marks.of_class(link, class));
+            assert_eq!(of_class, [1, 3, 1, 0].map(|count| count * times));
+            assert_eq!([2, 4, 1].map(|link| marks.of_link(link)), [4 * times, times, 0]);
+            assert_eq!([1, 2, 3].map(|flow| marks.received(flow)), [2 * times, 0, times]);
+            let bytes: Vec<u64> = marks.rows().map(|(_, count)| count.1).collect();
+            assert_eq!(bytes, [10, 20, 40, 35].map(|bytes| bytes * times));
+        }
+    }
+
+    /// Delays that two regions have measured are those of one that measured all; one of both has the jitter.
+    #[test]
+    fn joined_delays_are_those_of_all_packets() {
+        let delays = [7u64, 3, 900, 40];
+        let (mut pool, mut all) = (Pool::default(), DelayStatistics::default());
+        let [mut first, mut second] = [DelayStatistics::default(), DelayStatistics::default()];
+        for (index, delay) in delays.into_iter().enumerate() {
+            let part = if index % 2 == 0 { &mut first } else { &mut second };
+            for each in [&mut all, part] {
+                each.count_delay(delay, index < 2, &mut pool);
+                each.reordered += index as u64;
+            }
+        }
+        second.smooth(32);
+        all.smooth(32);
+        first.join(&second, &mut pool);
+        let table = |each: &DelayStatistics| {
+            let buckets = each.histogram.buckets(&pool).filter(|bucket| bucket.1 > 0);
+            let sums = (each.count, each.sum, each.min, each.max, each.reordered, each.compared());
+            (sums, each.jitter, buckets.collect::<Vec<_>>())
+        };
+        assert_eq!(table(&first).0, (4, 950, 3, 900, 6, 2));
+        assert_eq!(table(&first), table(&all));
+    }
+
     /// RFC 3550 section 6.4.1, by the sum of its recursion: after differences D_1 ... D_n the estimate is
     /// the sum of D_k / 16 * (15/16)^(n - k). Two datagrams whose transit times differ by 16 ms: 1 ms; a
     /// third like the second: 15/16 ms; then one that is 8 ms faster: 225/256 + 1/2 ms.

@@ -123,8 +123,8 @@ impl Histogram {
             far.flat_map(move |far| octaves.clone().map(|octave| (octave, far[octave])))
         };
         let near = self.near.iter().enumerate().map(move |(place, &block)| (low + place, block));
-        let below = far(0..low.min(OCTAVES));
-        let above = far((low + NEAR_OCTAVES).min(OCTAVES)..OCTAVES);
+        let below = far(0..low);
+        let above = far(low + NEAR_OCTAVES..OCTAVES);
         let is_met = |met: &(usize, u32)| met.1 != NO_BLOCK || self.is_home(met.0);
         below.chain(near).chain(above).filter(is_met)
     }
@@ -305,6 +305,53 @@ mod tests {
             assert_eq!(filled(&other, &pool), []);
             other.add(&mut pool, 3);
             assert_eq!(filled(&other, &pool), [(3, 1)]);
+        }
+    }
+
+    /// Against a sorted list, with a first value of each octave: two values of every octave below 2^63, then as many
+    /// of a histogram that began in another octave. Of a value of more than 7 bits the first 7 count.
+    #[test]
+    fn values_of_all_octaves_are_found_in_order_whichever_was_first() {
+        let end_of = |value: u64| match value.checked_ilog2() {
+            Some(top @ 7..) => value | ((1u64 << (top - 6)) - 1),
+            _ => value,
+        };
+        let values = || {
+            let one_an_octave = (0..OCTAVES - 1).map(|octave| 37 << octave);
+            one_an_octave.flat_map(|value| [value, value | value >> 4])
+        };
+        let fill = |first: u64, pool: &mut Pool| {
+            let mut histogram = Histogram::default();
+            std::iter::once(first).chain(values()).for_each(|value| histogram.add(pool, value));
+            histogram
+        };
+        let filled = |histogram: &Histogram, pool: &Pool| -> Vec<(u64, u32)> {
+            histogram.buckets(pool).filter(|bucket| bucket.1 > 0).collect()
+        };
+        let count = |values: &[u64]| {
+            let mut counts = std::collections::BTreeMap::new();
+            values.iter().for_each(|value| *counts.entry(end_of(*value)).or_insert(0u32) += 1);
+            counts.into_iter().collect::<Vec<_>>()
+        };
+        for (first, other_first) in values().zip(values().skip(70).chain(values())) {
+            let mut pool = Pool::default();
+            let mut histogram = fill(first, &mut pool);
+            let mut expected: Vec<u64> = values().chain([first]).collect();
+            assert_eq!(filled(&histogram, &pool), count(&expected), "{first}");
+            let mut other_pool = Pool::default();
+            let mut other = fill(other_first, &mut other_pool);
+            other.moved(pool.append(other_pool));
+            histogram.merge(&other, &mut pool);
+            expected.extend(values().chain([other_first]));
+            expected.sort_unstable();
+            assert_eq!(filled(&histogram, &pool), count(&expected), "{first}, {other_first}");
+            let ranks = [1, 2, 40, 41, 117, 232, 233, 234];
+            let shares = ranks.map(|rank| (rank as f64 - 0.5) / 234.0);
+            let found = ranks.map(|rank| end_of(expected[rank - 1]));
+            assert_eq!(histogram.quantiles(&pool, shares), Some(found), "{first}, {other_first}");
+            histogram.clear(&mut pool);
+            assert_eq!(filled(&histogram, &pool), []);
+            assert_eq!(filled(&other, &pool).len(), count(&expected).len());
         }
     }
 

@@ -340,3 +340,94 @@ fn restart_link(link: &mut Link, now: Time) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Network;
+    use crate::observer::NoObserver;
+    use serde_json::json;
+    use trunkline_packet::Packet;
+
+    /// Requests of 100 B from `a` to `b`, 1,000 a second, and their replies of 50 B: 1 Mbit/s, 5 ms, and a FIFO
+    /// that marks one way, a queue with CoDel the other.
+    fn echo_over_two_ports() -> Network {
+        let link = |name: &str, from: u32, port: u32| {
+            json!({"name": name, "from": from, "to": 1 - from, "rate_bit_s": 1_000_000,
+                "delay_ns": 5_000_000, "header_bytes": 0, "mtu_bytes": 1500, "metric": 1,
+                "loss": 0.0, "port": port})
+        };
+        let port = |aqm: serde_json::Value| {
+            let queue = json!({"limit_packets": 50, "limit_bytes": null, "counts_in_service": false,
+                "aqm": aqm});
+            json!({"name": "p", "classifier": {"rows": [], "flow_rows": []},
+                "scheduler": {"kind": "fifo", "shares": [{}]},
+                "classes": [{"name": "c", "queue": queue}]})
+        };
+        let agent = json!({"protocol": "udp", "arrivals": {"cbr": {"jitter": 0.0}},
+            "rate_bit_s": 800_000, "size": {"fixed": {"bytes": 100}}, "header_bytes": 28,
+            "tick_ns": 0, "phase_ns": 0});
+        let flow = json!({"name": "ping", "src": 0, "dst": 1, "start_ns": 0, "stop_ns": null,
+            "start_jitter_ns": 0, "dscp": 0, "ttl": 64, "fec": 0, "fec_reverse": 0, "agent": agent,
+            "echo": {"over": "udp", "reply_bytes": 50, "timeout_ns": 1_000_000_000}});
+        let run = json!({"duration_ns": 100_000_000, "warmup_ns": 0, "seed": 1, "trace": false,
+            "events_per_instant": 1000});
+        // The integral of the queue of a plain port comes from its waits.
+        let step = json!({"kind": "step", "threshold": 40, "unit": "packets"});
+        let codel = json!({"kind": "codel", "target_ns": 5_000_000, "interval_ns": 100_000_000,
+            "mtu_bytes": 1500, "ce_threshold_ns": null, "arithmetic": "exact"});
+        let network = json!({"format": 2, "name": "", "run": run,
+            "nodes": [{"name": "a"}, {"name": "b"}], "flows": [flow],
+            "links": [link("a->b", 0, 0), link("b->a", 1, 1)],
+            "ports": [port(step), port(codel)],
+            "paths": [], "ftn": [], "ilm": [], "nhlfe": [], "probes": []});
+        serde_json::from_value(network).expect("a network")
+    }
+
+    fn class_of(hosts: &mut Hosts<NoObserver>) -> &mut crate::class_queue::ClassQueue {
+        match &mut hosts.plane.ports.links[1].port {
+            Port::Classful(port) => &mut port.classes[0],
+            Port::Fifo(_) => unreachable!("CoDel judges packets when they leave"),
+        }
+    }
+
+    /// The books of a run that is over balance; a packet or a wait more in any of them, and they do not.
+    #[test]
+    fn a_packet_or_a_wait_too_many_in_any_account_is_an_error() {
+        type Spoil = fn(&mut Hosts<NoObserver>);
+        let spoils: [(Spoil, &str); 14] = [
+            (|hosts| hosts.plane.measured.totals[0].sent_packets += 1, "flow 0: Totals"),
+            (|hosts| hosts.plane.measured.totals[0].copied_packets += 1, "flow 0: Totals"),
+            (|hosts| hosts.plane.measured.totals[0].dropped_packets += 1, "flow 0: Totals"),
+            (|hosts| hosts.plane.measured.totals[0].acks_sent += 1, "flow 0: Totals"),
+            (|hosts| hosts.plane.measured.totals[0].acks_copied += 1, "flow 0: Totals"),
+            (|hosts| hosts.plane.measured.totals[0].acks_delivered += 1, "flow 0: Totals"),
+            (|hosts| hosts.plane.measured.totals[0].acks_dropped += 1, "flow 0: Totals"),
+            (|hosts| hosts.plane.measured.deliveries[0].totals.packets += 1, "flow 0: Totals"),
+            (|hosts| hosts.plane.ports.links[0].counters.wait += 1, "link 0, class 0: waits of"),
+            (|hosts| hosts.plane.ports.links[0].area.sum += 1, "link 0, class 0: waits of"),
+            (|hosts| class_of(hosts).counters.wait += 1, "link 1, class 0: waits of"),
+            (|hosts| class_of(hosts).counters.discarded_wait += 1, "link 1, class 0: waits of"),
+            (|hosts| class_of(hosts).area.sum += 1, "link 1, class 0: waits of"),
+            (
+                |hosts| _ = hosts.plane.arena.insert(Packet::new(0, 0, 0, 100, 0)),
+                "packets stored, ",
+            ),
+        ];
+        let network = echo_over_two_ports();
+        let run = || {
+            let mut simulation = Simulation::new(&network, 1, NoObserver).expect("a network");
+            simulation.run(&|_| false).expect("the run ends");
+            simulation
+        };
+        run().finish().expect("its books balance");
+        for (place, (spoil, why)) in spoils.into_iter().enumerate() {
+            let mut simulation = run();
+            spoil(&mut simulation.hosts);
+            match simulation.finish().map(|_| ()) {
+                Err(RunError::Conservation(what)) => assert!(what.contains(why), "{place}: {what}"),
+                other => panic!("{place}: {other:?}"),
+            }
+        }
+    }
+}

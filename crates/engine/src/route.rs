@@ -256,4 +256,36 @@ mod tests {
         assert_eq!([fib.next(0, 0), fib.next(0, 1), fib.next(0, 2)], [1, 3, UNREACHABLE]);
         assert_eq!([fib.next(1, 1), fib.next(2, 0)], [2, UNREACHABLE]);
     }
+
+    /// Next hops of equal cost are a set, which another table may have under another number.
+    #[test]
+    fn next_hops_of_equal_cost_are_the_same_set_in_every_table() {
+        let edges = [edge(0, 1, 1), edge(0, 2, 1), edge(1, 3, 1), edge(2, 3, 1), edge(1, 2, 2)];
+        let search = RouteSearch { multipath: true, ..RouteSearch::default() };
+        let mut fib = Fib::new(4, &edges, &[3, 1], search);
+        let links = |fib: &Fib, node, column| fib.links(fib.next(node, column));
+        assert_eq!(links(&fib, 0, 0), [0, 1]);
+        assert_eq!(fib.shared(fib.next(0, 0)), [0, 1]);
+        assert_eq!((links(&fib, 0, 1), fib.shared(fib.next(0, 1))), (vec![0], &[][..]));
+        assert_eq!((fib.next(1, 1), links(&fib, 1, 1)), (LOCAL_DELIVERY, vec![]));
+        assert_eq!((fib.next(3, 1), links(&fib, 3, 1)), (UNREACHABLE, vec![]));
+        assert!(fib.is_multipath() && fib.search().multipath && !fib.search().neighbours_only);
+        let before = fib.clone();
+        fib.set(1, 0, &[2, 4]);
+        fib.set(0, 1, &[0, 1]);
+        assert_eq!((links(&fib, 1, 0), fib.next(0, 1)), (vec![2, 4], fib.next(0, 0)));
+        fib.set(2, 0, &[]);
+        assert_eq!(fib.next(2, 0), UNREACHABLE);
+        let mut other = Fib::new(4, &edges, &[3, 1], RouteSearch::default());
+        for set in [[4, 2], [2, 4]] {
+            other.set(3, 0, &set);
+        }
+        let copied: Vec<_> = (0..3).flat_map(|node| other.copy_node_routes(node, &fib)).collect();
+        for (node, column) in (0..3).flat_map(|node| [(node, 0), (node, 1)]) {
+            assert_eq!(links(&other, node, column), links(&fib, node, column), "{node} {column}");
+        }
+        let shared = [(0, other.next(0, 0)), (1, other.next(0, 1)), (0, other.next(1, 0))];
+        assert_eq!(copied, [&shared[..], &[(0, UNREACHABLE)]].concat());
+        assert_eq!(links(&before, 1, 0), [2], "a copy does not change with the first");
+    }
 }

@@ -102,3 +102,28 @@ impl StaticRoutes {
         changed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::route::RouteSearch;
+
+    /// It is news if any of the links was taken for the other before.
+    #[test]
+    fn links_that_a_node_takes_for_down_or_up_are_news_once() {
+        let found = Fib::new(0, &[], &[], RouteSearch::default());
+        let (by_node, ends) = (BTreeMap::new(), Vec::new());
+        let mut routes = StaticRoutes { by_node, ends, found, down: BTreeSet::new() };
+        for (links, down, is_news) in [
+            (&[1, 2][..], true, true),
+            (&[2, 1], true, false),
+            (&[1, 2, 3], true, true),
+            (&[1, 3], false, true),
+            (&[3, 1], false, false),
+            (&[], true, false),
+            (&[2], false, true),
+        ] {
+            assert_eq!(routes.judge(links, down), is_news, "{links:?} {down}");
+        }
+    }
+}

@@ -99,3 +99,22 @@ impl Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two's complement and IEEE 754, the least byte first.
+    #[test]
+    fn a_column_is_its_values_in_little_endian_bytes() {
+        let table = Table::new("t").ints("whole", [1, -2]).floats("real", [1.0]).ints("none", []);
+        let [whole, real, none] = [0, 1, 2].map(|place| &table.columns[place].1);
+        let bytes = [&[1, 0, 0, 0, 0, 0, 0, 0, 0xfe][..], &[0xff; 7]].concat();
+        assert_eq!((whole.bytes(), whole.kind()), (("i64", bytes), "i64"));
+        let bytes = vec![0, 0, 0, 0, 0, 0, 0xf0, 0x3f];
+        assert_eq!((real.bytes(), real.kind()), (("f64", bytes), "f64"));
+        assert_eq!([whole, real, none].map(Column::len), [2, 1, 0]);
+        assert_eq!([whole, real, none].map(Column::is_empty), [false, false, true]);
+        assert_eq!((table.int("whole"), table.float("real")), (&[1, -2][..], &[1.0][..]));
+    }
+}

@@ -37,3 +37,31 @@ pub(super) fn flows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Flow>, D::
 
     from.deserialize_seq(Flows)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{json, Value};
+
+    /// Flows in turn of eight kinds share an agent of each; of nine, each agent is the ninth before the next like it.
+    #[test]
+    fn a_flow_shares_one_of_the_last_eight_agents() {
+        for kinds in [1, 8, 9] {
+            let flow = |index: usize| {
+                json!({"name": "f", "src": 0, "dst": 1, "start_ns": 0, "stop_ns": null,
+                    "start_jitter_ns": 0, "dscp": 0, "ttl": 64, "fec": 0, "fec_reverse": 0,
+                    "agent": {"protocol": "control", "header_bytes": 20 + index % kinds}})
+            };
+            let list: Value = (0..3 * kinds).map(flow).collect();
+            let read = flows(list).expect("flows");
+            for (first, other) in
+                (0..3 * kinds).flat_map(|first| (0..first).map(move |it| (it, first)))
+            {
+                let is_shared = Arc::ptr_eq(&read[first].agent, &read[other].agent);
+                let is_alike = (other - first) % kinds == 0;
+                assert_eq!(is_shared, is_alike && kinds < 9, "{first} and {other} of {kinds}");
+                assert_eq!(read[first].agent == read[other].agent, is_alike);
+            }
+        }
+    }
+}

@@ -56,3 +56,30 @@ impl Observer for EventOrder {
         Some(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Events as (time, source), and the place of each by the definition: the greatest source of the instant so
+    /// far, and the events since.
+    #[test]
+    fn the_place_of_an_event_is_the_greatest_source_of_its_instant_and_the_steps_since() {
+        let mut order = EventOrder::default();
+        for (now, source, place) in [
+            (0, 0, (0, 1)),
+            (5, 3, (3, 0)),
+            (5, 3, (3, 1)),
+            (5, 2, (3, 2)),
+            (5, 7, (7, 0)),
+            (5, 4, (7, 1)),
+            (6, 1, (1, 0)),
+            (9, 8, (8, 0)),
+        ] {
+            order.enter(now, source);
+            assert_eq!(order.place(), place, "{now} {source}");
+        }
+        order.step();
+        assert_eq!(order.place(), (8, 1));
+    }
+}

@@ -113,3 +113,50 @@ impl Observer for WaitHistograms {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Joins the queue of a link in a class at a time, and leaves it for the link at another.
+    fn wait(waits: &mut WaitHistograms, id: PacketId, (link, class): (u32, u16), times: [Time; 2]) {
+        waits.record(times[0], Event::Queued { link }, id, &Arena::new(false));
+        waits.set_port_class(class, 1);
+        waits.on_transmission_start(id, times[1]);
+    }
+
+    fn rows(waits: &WaitHistograms) -> Vec<[i64; 4]> {
+        let table = waits.table(0, 1).expect("a table");
+        let columns = ["link", "class", "upper_ns", "packets"].map(|name| table.int(name));
+        (0..columns[0].len()).map(|row| columns.map(|column| column[row])).collect()
+    }
+
+    /// Waits up to 127 ns are counted to the nanosecond, and 1,000 = 111 1101000b in a bucket that ends at 1,007.
+    #[test]
+    fn packets_that_join_a_queue_from_the_warm_up_on_are_counted_by_link_and_class() {
+        let [mut first, mut second] = [WaitHistograms::default(), WaitHistograms::default()];
+        first.on_start(100);
+        wait(&mut first, 4, (2, 1), [99, 105]);
+        wait(&mut first, 4, (2, 1), [100, 105]);
+        wait(&mut first, 0, (2, 1), [100, 1_100]);
+        wait(&mut first, 7, (0, 0), [200, 207]);
+        // A class that another event names is not that of the packet queued before.
+        first.record(300, Event::Queued { link: 2 }, 9, &Arena::new(false));
+        first.record(300, Event::Arrived { link: 2 }, 4, &Arena::new(false));
+        first.set_port_class(3, 0);
+        first.on_transmission_start(9, 300);
+        let of_first = [[0, 0, 7, 1], [2, 0, 0, 1], [2, 1, 5, 1], [2, 1, 1_007, 1]];
+        assert_eq!(rows(&first), of_first);
+        for waited in [3, 3, 1_000, 40] {
+            wait(&mut second, 1, (5, 2), [10, 10 + waited]);
+            wait(&mut second, 2, (1, 0), [10, 10 + waited]);
+        }
+        let of_link = |link, class| {
+            [(3, 2), (40, 1), (1_007, 1)].map(|(upper, count)| [link, class, upper, count])
+        };
+        let expected = [&of_first[..1], &of_link(1, 0), &of_first[1..], &of_link(5, 2)].concat();
+        for parts in [[first.clone(), second.clone()], [second, first]] {
+            assert_eq!(rows(&WaitHistograms::join(parts.into())), expected);
+        }
+    }
+}
