@@ -18,8 +18,8 @@ impl CongestionMap {
     /// From pairs of a TC and the TC of the same PHB with congestion experienced.
     #[must_use]
     pub fn new(pairs: &[[u8; 2]]) -> Self {
-        let mut map =
-            Self { congested_tc: [0, 1, 2, 3, 4, 5, 6, 7], phb: [0, 1, 2, 3, 4, 5, 6, 7] };
+        let same = std::array::from_fn(|tc| tc as u8);
+        let mut map = Self { congested_tc: same, phb: same };
         for &[tc, congested] in pairs {
             map.congested_tc[usize::from(tc)] = congested;
             map.phb[usize::from(congested)] = tc;
