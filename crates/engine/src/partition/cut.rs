@@ -189,6 +189,66 @@ mod tests {
         assert_eq!(cut_network(12, &two_rings(GBIT), 500_000, 2), None);
     }
 
+    /// Two threads are worth it from 10,000 packets a window on: 2 Tbit/s bring 600 B in 2.4 ns, and so 10,000
+    /// packets in 24 us.
+    #[test]
+    fn two_regions_need_a_window_of_ten_thousand_packets() {
+        let joined = [link(0, 1, 1000 * GBIT, 25_000), link(1, 0, 1000 * GBIT, 25_000)];
+        assert_eq!(cut_network(2, &joined, 24_000, 2), Some(vec![0, 1]));
+        assert_eq!(cut_network(2, &joined, 23_999, 2), None);
+        let near = [link(0, 1, 1000 * GBIT, 23_999), link(1, 0, 1000 * GBIT, 23_999)];
+        assert_eq!(cut_network(2, &near, SECOND, 2), None);
+    }
+
+    /// The heavier of two regions may have 9/8 of the mean: 9 of 16 Gbit/s, and not a bit more.
+    #[test]
+    fn a_region_may_have_an_eighth_more_than_the_mean() {
+        let weights =
+            |to_first, to_second| [link(0, 1, to_second, SECOND), link(1, 0, to_first, SECOND)];
+        for more in [0, 1] {
+            let expected = (more == 0).then(|| vec![0, 1]);
+            let (light, heavy) = (7 * GBIT, 9 * GBIT + more);
+            assert_eq!(cut_network(2, &weights(light, heavy), SECOND, 2), expected);
+            assert_eq!(cut_network(2, &weights(heavy, light), SECOND, 2), expected);
+        }
+    }
+
+    /// A chain of four nodes, whose inner ones have two links each: in the middle it divides evenly, and at an end
+    /// into parts of one and five links.
+    #[test]
+    fn a_shorter_link_is_cut_where_the_longest_divides_unevenly() {
+        let chain = |delays: [Span; 3]| -> Vec<Link> {
+            let both_ways = |(a, delay): (u32, Span)| {
+                [link(a, a + 1, GBIT, delay), link(a + 1, a, GBIT, delay)]
+            };
+            (0..).zip(delays).flat_map(both_ways).collect()
+        };
+        let (long, short) = (SECOND, SECOND / 2);
+        assert_eq!(cut_network(4, &chain([short, long, short]), SECOND, 2), Some(vec![0, 0, 1, 1]));
+        assert_eq!(cut_network(4, &chain([long, short, short]), SECOND, 2), Some(vec![0, 0, 1, 1]));
+        assert_eq!(cut_network(4, &chain([1, 1, long]), SECOND, 2), None);
+    }
+
+    /// The walk goes by links, not by the numbers of nodes.
+    #[test]
+    fn near_nodes_are_in_one_region_whatever_their_numbers() {
+        let way = [0u32, 2, 4, 1, 3, 5];
+        let links: Vec<Link> = way
+            .windows(2)
+            .flat_map(|pair| [(pair[0], pair[1]), (pair[1], pair[0])])
+            .map(|(from, to)| link(from, to, GBIT, SECOND))
+            .collect();
+        assert_eq!(cut_network(6, &links, SECOND, 2), Some(vec![0, 1, 0, 1, 0, 1]));
+    }
+
+    /// Weights of 7, 2 and 7: the middle of the second is that of all, where the second region begins.
+    #[test]
+    fn a_node_is_in_the_region_of_the_middle_of_its_weight() {
+        let links = [(1, 0, 7), (0, 1, 1), (2, 1, 1), (1, 2, 7)]
+            .map(|(from, to, gbit)| link(from, to, gbit * GBIT, SECOND));
+        assert_eq!(cut_network(3, &links, SECOND, 2), Some(vec![0, 1, 1]));
+    }
+
     /// Three regions of four nodes must cut rings, whose links allow windows of 0.1 ms alone.
     #[test]
     fn more_regions_than_islands_need_shorter_windows() {

@@ -172,3 +172,34 @@ impl DeliveredTotals {
         self.datagram_bytes += more.datagram_bytes;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet is counted in one region, so that each count of the network is a sum of its own kind.
+    #[test]
+    fn each_count_of_a_flow_is_added_to_its_own_kind() {
+        let counts = |first: u64| Totals {
+            sent_packets: first,
+            sent_bytes: 2 * first,
+            acks_sent: 3 * first,
+            acks_delivered: 4 * first,
+            late_packets: 5 * first,
+            dropped_packets: 6 * first,
+            acks_dropped: 7 * first,
+            copied_packets: 8 * first,
+            acks_copied: 9 * first,
+        };
+        let delivered = |first: u64| DeliveredTotals {
+            packets: first,
+            bytes: 2 * first,
+            datagram_bytes: 3 * first,
+        };
+        let (mut totals, mut delivered_totals) = (counts(100), delivered(100));
+        totals.add(&counts(23));
+        delivered_totals.add(&delivered(23));
+        assert_eq!(format!("{totals:?}"), format!("{:?}", counts(123)));
+        assert_eq!(format!("{delivered_totals:?}"), format!("{:?}", delivered(123)));
+    }
+}

@@ -10,8 +10,8 @@
 //! Failures and recovery do not depend on packets: every region serves them for its own tables, and
 //! loses its own packets of a link.
 //! Protocols of routers are served by every region for all nodes (`control.rs`).
-//! Absent: connections that users keep, and protocols that act on a message at once where a wire may
-//! lose it or something at its end may hold it back; those take one thread.
+//! Absent: connections that users keep, interactive media, and protocols that act on a message at once where a
+//! wire may lose it or something at its end may hold it back; those take one thread.
 
 mod cut;
 mod join;

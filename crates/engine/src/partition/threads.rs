@@ -16,6 +16,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver};
 use std::sync::{Mutex, PoisonError};
+use trunkline_agent::udp::{Arrivals, UdpConfig};
 use trunkline_control::rsvp::RsvpConfig;
 use trunkline_units::{Span, Time};
 
@@ -37,7 +38,7 @@ pub fn run_on_threads(
     interrupted: StopCheck<'_>,
 ) -> Result<Vec<Table>, RunError> {
     crate::build::check_indices(network)?;
-    if let Some(look_ahead) = LookAhead::find_for(network).filter(|_| threads > 1) {
+    if let Some(look_ahead) = LookAhead::find_for(network) {
         let (nodes, window) = (network.nodes.len(), network.run.duration_ns.min(look_ahead.span));
         if let Some(of_node) =
             cut::cut_network(nodes, &network.links, window, threads.min(MAX_REGIONS))
@@ -71,7 +72,9 @@ pub fn run_cut(
     let window =
         crossing.map(|link| link.delay_ns).min().unwrap_or(network.run.duration_ns).min(span);
     if window == 0 {
-        return invalid("a link between two regions has no delay");
+        return invalid(
+            "a link between two regions has no delay, or messages are not known in time",
+        );
     }
     let regions = 1 + usize::from(of_node.iter().copied().max().unwrap_or(0));
     let rsvp = network.signalling.as_ref().and_then(|signalling| signalling.rsvp.as_ref());
@@ -133,10 +136,14 @@ impl LookAhead {
     /// That of a network; none if it cannot be cut.
     ///
     /// Packets may touch only the state of one node. Of connections that users keep a sender takes one that is
-    /// idle, which it is once its receiver has all data, in another place.
+    /// idle, which it is once its receiver has all data, in another place; of interactive media it reads what a
+    /// report covers where that is stored, with the receiver.
     fn find_for(network: &Network) -> Option<Self> {
         let mut transfers = network.flows.iter().filter_map(|flow| flow.transfers.as_deref());
         if transfers.any(|all| all.kept && !matches!(all.opened, Opened::Arrivals(_))) {
+            return None;
+        }
+        if network.flows.iter().any(is_of_media) {
             return None;
         }
         let handling = network.signalling.as_ref().map_or(Span::MAX, handling_time);
@@ -145,16 +152,19 @@ impl LookAhead {
             return None;
         }
         let flight = shortest_flight(network);
-        match flight > handling {
-            true => Some(Self { span: flight, news: MessageNews::OnDeparture }),
-            false => Some(Self { span: handling, news: MessageNews::OnArrival }),
-        }
-        .filter(|look_ahead| look_ahead.span > 0)
+        Some(match flight > handling {
+            true => Self { span: flight, news: MessageNews::OnDeparture },
+            false => Self { span: handling, news: MessageNews::OnArrival },
+        })
     }
 }
 
 fn is_of_messages(flow: &Flow) -> bool {
     matches!(*flow.agent, Agent::Control(_))
+}
+
+fn is_of_media(flow: &Flow) -> bool {
+    matches!(&*flow.agent, Agent::Udp(UdpConfig { arrivals: Arrivals::Media(_), .. }))
 }
 
 /// The shortest time in which something follows from a message that has arrived. Hellos and acknowledgements take

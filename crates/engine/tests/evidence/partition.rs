@@ -5,13 +5,19 @@ use crate::support::*;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
+use trunkline_agent::udp::{Arrivals, MediaConfig, Size};
 use trunkline_agent::workload::{
     OpenConfig, PagesConfig, Rule, Times, TransferGaps, TransferSizes, VideoConfig,
 };
+use trunkline_engine::network::recovery::{Failure, Outage, Outages};
 use trunkline_engine::network::{
-    Agent, FlowKey, Flows, Hosts, Measure, Opened, Overflow, Queue, Transfers, Ttl,
+    Action, Agent, Call, Classifier, Conditioner, DelayFormula, Echo, EchoProtocol, FlowKey, Flows,
+    Hosts, Measure, Opened, Overflow, Processing, Profile, Queue, Reorder, Transfers, Ttl,
 };
 use trunkline_engine::{run_cut, run_on_threads, RunError, Table};
+use trunkline_packet::Cause;
+use trunkline_port::aqm::{AqmConfig, StepConfig, Unit};
+use trunkline_port::meter::{MeterConfig, TokenBucketConfig};
 
 const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
 
@@ -213,6 +219,146 @@ fn the_account_of_a_path_is_that_of_one_thread_where_its_packets_end_in_several_
     }
 }
 
+/// A call, echoes, TFRC, connections whose packets are marked, a flow whose packets live too short, meters and
+/// accounts at both ends of links, late packets, and nodes that take their time.
+fn row_with_all_counters() -> Lab {
+    let mut lab = Lab::chain(&["a", "b", "c", "d", "e"], 4 * MBIT, 3 * MS);
+    let call = lab.flow("call", "a", "d", on_off(MBIT, 300, 20 * MS, 20 * MS));
+    let echo =
+        lab.flow("echo", "e", "b", poisson(MBIT / 4, Size::Exponential { mean_bytes: 200.0 }));
+    let short = lab.flow("short", "b", "e", cbr(MBIT / 4, 200));
+    lab.flow(
+        "tfrc",
+        "d",
+        "a",
+        udp(Arrivals::Tfrc { max_bit_s: None }, 1, Size::Fixed { bytes: 500 }),
+    );
+    for (from, to, ecn) in [("a", "e", true), ("e", "a", true), ("d", "b", false)] {
+        let agent = Agent::Tcp(TcpConfig { ecn, ..tcp(Variant::Sack) });
+        lab.flow(&format!("{from}{to}"), from, to, agent);
+    }
+    let flows = &mut lab.network.flows;
+    flows[call].call = Some(Box::new(Call {
+        codec: "G.711".into(),
+        playout_ns: 13 * MS,
+        codec_ns: 0,
+        ie: Some(0.0),
+        bpl: Some(4.3),
+        burst_ratio: 1.0,
+        delay_formula: DelayFormula::G107,
+    }));
+    let (over, reply_bytes, timeout_ns) = (EchoProtocol::Udp, 90, 23 * MS);
+    flows[echo].echo = Some(Echo { over, reply_bytes, timeout_ns }.into());
+    flows[short].ttl = 2;
+    let marks = AqmConfig::Step(StepConfig { threshold: 4, unit: Unit::Packets });
+    for link in 0..8 {
+        let queue_config = Queue { aqm: marks.clone(), ..queue(12, false) };
+        let port = if link % 3 == 0 { priority(1, &queue_config) } else { fifo(queue_config) };
+        lab.feed(link, port);
+        lab.network.links[link as usize].account = link % 2 == 0;
+    }
+    lab.network.conditioners.push(Conditioner {
+        name: "edge".into(),
+        classifier: Classifier { rows: vec![vec![[1, 0]; 72]], flow_rows: vec![] },
+        profiles: vec![Profile {
+            name: "half".into(),
+            meter: MeterConfig::TokenBucket(TokenBucketConfig {
+                rate_bit_s: 2 * MBIT,
+                burst_bytes: 3_000,
+                peak_rate_bit_s: 0,
+                peak_burst_bytes: 0,
+                colour_aware: false,
+            }),
+            actions: [10, 12, 14].map(|dscp| Action { drop: false, dscp: Some(dscp) }),
+        }],
+    });
+    let links = &mut lab.network.links;
+    (links[2].conditioner, links[3].conditioner) = (Some(0), Some(0));
+    (links[4].ingress, links[5].ingress) = (Some(0), Some(0));
+    (links[0].loss, links[4].loss, links[5].loss) = (0.01, 0.03, 0.02);
+    links[2].reorder = Some(Reorder { share: 0.1, by_ns: 2 * MS });
+    for node in [1, 3] {
+        lab.network.nodes[node].processing =
+            Some(Processing { fixed_ns: 20 * US, ip_lookup_ns: 10 * US, label_lookup_ns: 0 });
+    }
+    for (index, measure) in Measure::ALL.into_iter().enumerate() {
+        let targets =
+            if measure.is_of_flow() { lab.network.flows.len() } else { lab.network.links.len() };
+        (0..targets).for_each(|target| {
+            lab.probe(measure, target, (11 + index as u64) * MS);
+        });
+    }
+    lab.network.run.delivered_marks = true;
+    lab.lasting(300 * MS, 1_500 * MS);
+    lab
+}
+
+/// Each count comes from the region where it is made; none of those that regions add up is 0 here.
+#[test]
+fn every_count_and_sample_is_that_of_one_thread() {
+    let mut lab = row_with_all_counters();
+    let run = lab.run(5);
+    let sum = |table: &str, column: &str| run.table(table).int(column).iter().sum::<i64>();
+    for (table, column) in [
+        ("calls", "packets_late"),
+        ("echoes", "replies_late"),
+        ("echoes", "replies_dropped"),
+        ("flows", "acks_dropped"),
+        ("flows", "packets_ce"),
+        ("flows", "retransmissions"),
+        ("flows", "reordered"),
+        ("marks", "packets"),
+        ("accounts", "packets_dropped"),
+        ("delivered_marks", "packets"),
+        ("colours", "packets"),
+    ] {
+        assert!(sum(table, column) > 0, "{column} of {table}");
+    }
+    assert!(run.drops(Cause::TtlExpired) > 0);
+    for waits in [false, true] {
+        lab.network.run.waits = waits;
+        let uncut = run_on_threads(&lab.network, 5, 1, NEVER).expect("the run ends");
+        for regions in [[0, 0, 1, 1, 1], [0, 1, 1, 2, 0], [2, 1, 0, 1, 2]] {
+            let cut = bits(run_cut(&lab.network, 5, &regions, NEVER).expect("the run ends"));
+            for (one, other) in bits(uncut.clone()).bits(&[]).iter().zip(cut.bits(&[])) {
+                assert!(*one == other, "{regions:?}: {} of {}", one.1, one.0);
+            }
+        }
+    }
+}
+
+/// A packet of 1,000 B leaves each millisecond, one of them at the very time of a failure: it is lost for the same
+/// cause in one region and in two, from a FIFO and from a class.
+#[test]
+fn a_packet_that_leaves_when_its_link_fails_is_lost_for_the_same_cause() {
+    for (port, failed_ns) in [
+        (fifo(queue(50, false)), 10 * MS),
+        (fifo(queue(50, false)), 10 * MS + 1),
+        (priority(1, &queue(50, false)), 10 * MS),
+        (priority(1, &queue(50, false)), 10 * MS - 1),
+    ] {
+        let mut lab = Lab::chain(&["a", "b"], 8 * MBIT, 3 * MS);
+        lab.feed(0, port);
+        lab.flow("cbr", "a", "b", cbr(16 * MBIT, 1_000));
+        let at = vec![Outage { failed_ns, repaired_ns: Some(failed_ns + 20 * MS) }];
+        lab.network.recovery.failures.push(Failure {
+            name: "cut".into(),
+            links: vec![0, 1],
+            node: false,
+            outages: Outages::Fixed { at },
+            drain: None,
+        });
+        lab.lasting(0, 60 * MS);
+        let uncut = lab.run(1);
+        let cut = bits(run_cut(&lab.network, 1, &[0, 1], NEVER).expect("the run ends"));
+        // Three or four are on the wire, and one may be on its way to it.
+        assert!((3..=5).contains(&uncut.drops(Cause::FailedInFlight)), "{failed_ns}");
+        for (one, other) in uncut.bits(&[]).iter().zip(cut.bits(&[])) {
+            assert!(*one == other, "{failed_ns}: {} of {}", one.1, one.0);
+        }
+    }
+}
+
 /// 8 nodes in a row at 1 Gbit/s and 10 ms: 29,000 packets a window, worth a cut.
 fn long_row() -> Lab {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
@@ -256,6 +402,30 @@ fn connections_that_users_keep_take_one_thread() {
     assert!(matches!(run_cut(&lab.network, 7, &[0, 1], NEVER), Err(RunError::Invalid(_))));
 }
 
+/// What a report covers stays where the media arrived, and its sender reads it there.
+#[test]
+fn interactive_media_take_one_thread() {
+    let mut lab = Lab::chain(&["a", "b"], 2 * MBIT, MS);
+    let media = MediaConfig {
+        min_bit_s: MBIT / 10,
+        ladder_bit_s: vec![],
+        priority: 1.0,
+        frame_ns: 40 * MS,
+        playout_ns: 100 * MS,
+        ecn: false,
+    };
+    lab.flow(
+        "media",
+        "a",
+        "b",
+        udp(Arrivals::Media(media.into()), MBIT, Size::Fixed { bytes: 1_000 }),
+    );
+    lab.lasting(0, SECOND);
+    assert!(matches!(run_cut(&lab.network, 7, &[0, 1], NEVER), Err(RunError::Invalid(_))));
+    lab.network.flows[0].agent = cbr(MBIT, 1_000).into();
+    assert!(run_cut(&lab.network, 7, &[0, 1], NEVER).is_ok());
+}
+
 #[test]
 fn regions_that_touch_without_delay_are_refused() {
     let mut lab = long_row();
@@ -275,6 +445,32 @@ fn an_interrupted_run_ends_on_every_thread() {
     };
     let RunError::Interrupted { at, events, .. } = failure else { panic!("{failure:?}") };
     assert!(at < 2 * SECOND && events > 65_536, "{at} {events}");
+}
+
+/// Two regions with a source each of twice what its link carries, which nothing joins for a second: both stop at
+/// their event 65,536, and the counts of the run are twice those of one.
+#[test]
+fn an_interrupted_run_has_the_counts_of_all_its_regions() {
+    let counts = |sources: &[(&str, &str)]| {
+        let mut lab = Lab::new();
+        lab.duplex("a", "b", GBIT, 0);
+        lab.duplex("b", "c", GBIT, SECOND);
+        lab.duplex("c", "d", GBIT, 0);
+        for (from, to) in sources {
+            lab.flow(from, from, to, cbr(2 * GBIT, 100));
+        }
+        match run_cut(&lab.network, 7, &[0, 0, 1, 1], &|| true) {
+            Err(RunError::Interrupted { at, events, packets, queued }) => {
+                (at, events, packets, queued)
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let (at, events, packets, queued) = counts(&[("a", "b")]);
+    assert!((1 << 16..(1 << 16) + 4).contains(&events), "{events}");
+    assert!(packets > 10_000 && queued > 10_000, "{packets} {queued}");
+    let twice = (at, 2 << 16, 2 * packets, 2 * queued);
+    assert_eq!(counts(&[("a", "b"), ("c", "d")]), twice);
 }
 
 /// When one region breaks, all end.
