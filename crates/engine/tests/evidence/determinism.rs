@@ -220,6 +220,36 @@ fn the_warm_up_cuts_counters_and_not_the_run() {
     }
 }
 
+/// Ten packets at once, of which one a second leaves: after 2.5 s seven wait, the most since then.
+#[test]
+fn the_longest_queue_after_the_warm_up_is_at_least_what_waited_at_its_end() {
+    for port in [fifo(UNLIMITED), fifo(queue(20, true)), priority(1, &UNLIMITED)] {
+        let mut lab = Lab::server(8_000, port);
+        lab.flow("burst", "a", "b", schedule(&[(0, 1_000); 10]));
+        lab.lasting(2_500 * MS, 20 * SECOND);
+        let run = lab.run(1);
+        assert_eq!(run.port(0, "queue_max_packets"), 7.0);
+        // From then on they wait for 0.5, 1.5, ... 6.5 s, in 17.5 s.
+        assert!((run.port(0, "queue_mean_packets") - 24.5 / 17.5).abs() < 1e-9);
+    }
+}
+
+/// A flow whose start is its stop has no event, as one whose start is after it.
+#[test]
+fn a_flow_that_would_start_at_its_stop_never_begins() {
+    let events = |start_ns| {
+        let mut lab = Lab::server(MBIT, fifo(UNLIMITED));
+        let flow = lab.flow("late", "a", "b", cbr(MBIT / 10, 1_000));
+        (lab.network.flows[flow].start_ns, lab.network.flows[flow].stop_ns) =
+            (start_ns, Some(SECOND));
+        let run = lab.run(1);
+        (run.summary("events"), run.flow(0, "packets_sent"))
+    };
+    assert_eq!(events(SECOND), events(SECOND + 1));
+    assert_eq!(events(SECOND).1, 0.0);
+    assert_eq!(events(SECOND - 1).1, 1.0);
+}
+
 /// Rows of the drops table are in the order of their keys, each key once.
 #[test]
 fn drops_are_listed_in_key_order() {

@@ -11,7 +11,9 @@ use trunkline_control::rsvp::config::{
 use trunkline_control::rsvp::{RsvpConfig, EVENTS};
 use trunkline_engine::network::recovery::{Detection, Failure, Outage, Outages};
 use trunkline_engine::network::signalling::Signalling;
-use trunkline_engine::network::{Agent, Control, Measure, Path};
+use trunkline_engine::network::{
+    Agent, Classifier, Conditioner, Control, Measure, Path, Processing, Reorder, Scripted,
+};
 use trunkline_engine::{run_cut, RunError, TIMELINE_EVENT_NAMES};
 
 const NODES: usize = 6;
@@ -400,6 +402,67 @@ fn protocols_that_act_at_once_answer_a_failure() {
     }
     for regions in [[0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [1, 1, 0, 0, 0, 0]] {
         assert_same_on_one_thread(&lab, 1, &regions);
+    }
+}
+
+/// OSPF, LDP and RSVP-TE without a time of processing act on a message at once. Then it must be certain that the
+/// message arrives as soon as it leaves: no link loses or delays it or has no length, and no node holds back what
+/// bypass tunnels carry. Nor can the messages of a flow be probed, which every region has.
+#[test]
+fn a_network_is_cut_if_regions_know_of_messages_in_time() {
+    type Change = fn(&mut Lab);
+    let uncertain: [Change; 5] = [
+        |lab| lab.network.links[3].loss = 0.01,
+        |lab| lab.network.links[3].scripted = vec![Scripted { flow: 1, seq: 1, times: 1 }],
+        |lab| lab.network.links[3].reorder = Some(Reorder { share: 0.1, by_ns: MS }),
+        |lab| lab.network.links[0].delay_ns = 0,
+        |lab| {
+            let classifier = Classifier { rows: vec![], flow_rows: vec![] };
+            let name = "edge".into();
+            lab.network.conditioners.push(Conditioner { name, classifier, profiles: vec![] });
+            lab.network.links[3].ingress = Some(0);
+        },
+    ];
+    let slow: Change = |lab| {
+        lab.network.nodes[1].processing =
+            Some(Processing { fixed_ns: MS, ip_lookup_ns: 0, label_lookup_ns: 0 });
+    };
+    let plain = Options { lossy: false, ..PLAIN };
+    let is_cut = |options: Options, keeps_rsvp: bool, change: Option<Change>| {
+        let mut lab = signalled_ring(options);
+        lab.lasting(0, US);
+        if !keeps_rsvp {
+            lab.network.signalling.as_mut().expect("it is there").rsvp = None;
+        }
+        change.into_iter().for_each(|change| change(&mut lab));
+        match run_cut(&lab.network, 1, &[0, 0, 0, 1, 1, 1], NEVER) {
+            Ok(_) => true,
+            Err(RunError::Invalid(_)) => false,
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let at_once = Options { processing_ns: 0, ..plain };
+    for (options, keeps_rsvp, acts_at_once) in [
+        (plain, true, false),
+        (at_once, true, true),
+        (Options { ospf: true, ..plain }, true, true),
+        (Options { ospf: true, ..plain }, false, true),
+        (Options { ldp: true, ..plain }, false, true),
+        (Options { bypass: true, ..plain }, true, true),
+    ] {
+        assert!(is_cut(options, keeps_rsvp, None), "{options:?}");
+        for change in uncertain {
+            assert_eq!(is_cut(options, keeps_rsvp, Some(change)), !acts_at_once, "{options:?}");
+        }
+        assert_eq!(is_cut(options, keeps_rsvp, Some(slow)), !options.bypass, "{options:?}");
+    }
+    let probed: [(Change, bool); 3] = [
+        (|lab| _ = lab.probe(Measure::Goodput, 0, US), false),
+        (|lab| _ = lab.probe(Measure::Goodput, 5, US), true),
+        (|lab| _ = lab.probe(Measure::Utilisation, 0, US), true),
+    ];
+    for (change, expected) in probed {
+        assert_eq!(is_cut(plain, true, Some(change)), expected);
     }
 }
 

@@ -2,16 +2,22 @@
 
 use crate::support::*;
 use trunkline_agent::tcp::{TcpConfig, Variant};
-use trunkline_engine::network::{Agent, Measure};
+use trunkline_engine::network::{Agent, Measure, Queue};
+use trunkline_port::aqm::{AqmConfig, StepConfig, Unit};
 
 const STEP: u64 = 100 * MS;
 
 /// CBR of 6 Mbit/s and a transfer share 8 Mbit/s; both are over at 9 s, the run at 10.05 s.
 fn watched(warmup: u64) -> Outcome {
-    let mut lab = Lab::server(8 * MBIT, fifo(queue(8, false)));
+    run_watched(warmup, queue(8, false), false)
+}
+
+fn run_watched(warmup: u64, queue: Queue, ecn: bool) -> Outcome {
+    let mut lab = Lab::server(8 * MBIT, fifo(queue));
     let stop = Some(9 * SECOND);
     lab.flow("cbr", "a", "b", cbr(6 * MBIT, 700));
-    let config = TcpConfig { size_bytes: Some(2_000_000), ..tcp(Variant::NewReno) };
+    let size_bytes = Some(if ecn { 500_000 } else { 2_000_000 });
+    let config = TcpConfig { size_bytes, ecn, ..tcp(Variant::NewReno) };
     lab.flow("tcp", "a", "b", Agent::Tcp(config));
     lab.network.flows[0].stop_ns = stop;
     for (measure, target) in [
@@ -21,6 +27,9 @@ fn watched(warmup: u64) -> Outcome {
         (Measure::Goodput, 1),
         (Measure::Drops, 0),
         (Measure::Utilisation, 0),
+        (Measure::Delay, 0),
+        (Measure::DelayMax, 0),
+        (Measure::Marks, 0),
     ] {
         lab.probe(measure, target, STEP);
     }
@@ -101,4 +110,28 @@ fn a_queue_is_read_by_class_and_by_precedence() {
     let run = lab.run(1);
     let read: Vec<f64> = (0..by_hand.len()).map(|probe| run.series(probe)[0].1).collect();
     assert_eq!(read, by_hand);
+}
+
+/// The same of a port that marks: the samples add up to what it marked, and delays have a mean and a greatest.
+#[test]
+fn samples_of_marks_and_delays_add_up_and_a_warm_up_moves_none() {
+    let aqm = AqmConfig::Step(StepConfig { threshold: 4, unit: Unit::Packets });
+    let run = |warmup| run_watched(warmup, Queue { aqm: aqm.clone(), ..queue(40, false) }, true);
+    let (uncut, cut) = (run(0), run(2_030 * MS));
+    for probe in 6..9 {
+        let samples = |run: &Outcome| -> Vec<u64> {
+            run.series(probe).iter().map(|(_, value)| value.to_bits()).collect()
+        };
+        assert_eq!(samples(&uncut), samples(&cut), "probe {probe}");
+    }
+    assert_eq!(uncut.flow(1, "goodput_bytes"), 500_000.0, "the transfer is over");
+    let marked: f64 = uncut.series(8).iter().map(|(_, rate)| rate * 0.1).sum();
+    assert!(marked > 10.0 && (marked - uncut.port(0, "packets_marked")).abs() < 1e-6, "{marked}");
+    let greatest = uncut.series(7).iter().map(|(_, delay)| *delay).fold(0.0, f64::max);
+    assert_eq!((greatest * 1e9).round(), uncut.flow(0, "delay_max_ns"));
+    let last = uncut.series(7).last().map(|(_, delay)| delay.is_nan());
+    assert_eq!(last, Some(true), "nothing arrives in the last step");
+    for ((_, mean), (_, max)) in uncut.series(6).iter().zip(uncut.series(7)) {
+        assert!(mean.is_nan() && max.is_nan() || *mean <= max, "{mean} {max}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Processing at nodes: which look-ups a packet needs (RFC 3031 section 3.12), by hand.
 
 use crate::support::*;
-use trunkline_engine::network::{Processing, Ttl};
+use trunkline_engine::network::{Processing, Reorder, Ttl};
 
 const US: u64 = 1_000;
 /// 1000 B at 8 Mbit/s take 1 ms, and each link 1 ms more: three links 6 ms.
@@ -109,4 +109,23 @@ fn packets_of_one_instant_stay_in_order() {
         let there: Vec<u64> = run.delivered(flow).iter().map(|(at, _)| *at).collect();
         assert_eq!(there, [(8 + flow as u64) * MS], "{flow}");
     }
+}
+
+/// Two links that hold back every packet, one by 2 and one by 5 ms: a flow over the first alone takes 2 ms longer,
+/// one over the second 5 ms, and one over both 7 ms.
+#[test]
+fn each_link_holds_back_its_packets_by_its_own_time() {
+    let mut lab = Lab::chain(&["a", "b", "c", "d"], 8 * MBIT, MS);
+    for (from, to) in [("a", "b"), ("c", "d"), ("a", "d"), ("b", "c")] {
+        lab.flow(&format!("{from}{to}"), from, to, schedule(&[(MS, 1_000)]));
+    }
+    // So that no packet meets another.
+    (0..4).for_each(|flow| lab.network.flows[flow].start_ns = flow as u64 * 100 * MS);
+    for (link, by_ns) in [(0, 2 * MS), (4, 5 * MS)] {
+        lab.network.links[link].reorder = Some(Reorder { share: 1.0, by_ns });
+    }
+    lab.lasting(0, SECOND);
+    let run = lab.run(1);
+    let delays = [0, 1, 2, 3].map(|flow| run.flow(flow, "delay_max_ns") / 1e6);
+    assert_eq!(delays, [2.0 + 2.0, 2.0 + 5.0, 6.0 + 7.0, 2.0]);
 }
