@@ -74,7 +74,7 @@ APART = [{"session": 2, "from": "link"}], [{"session": 3, "from": "link"}]
 
 # Network, place, values that are accepted, values that are refused, and the reason.
 RULES: list[tuple[str, str, list[Any], list[Any], str]] = [
-    ("tcp", "format", [], [1, 3], "its format is"),
+    ("tcp", "format", [], [1, 3], "; this version runs format 2"),
     ("tcp", "run.duration_ns", [], [CENTURY + 1], "at most 100 years"),
     ("tcp", "run.warmup_ns", [0, 999], [1000, 1001], "warm-up must end before"),
     ("tcp", "probes.0.step_ns", *NOT_ZERO),
@@ -119,7 +119,9 @@ RULES: list[tuple[str, str, list[Any], list[Any], str]] = [
      [{"rows": [[[0, 0]] * 72], "flow_rows": [0] * 5},
       {"rows": [[[0, 0]] * 72], "flow_rows": [1] * 6}], "flow_rows"),
     ("tcp", "ports.0.classes.0.queue.flows",
-     [FLOWS | {"queues": 65_535, "ways": 1}, *(FLOWS | {"queues": it} for it in (8, 16, None))],
+     [FLOWS | {"queues": 65_535, "ways": 1},
+      {key: value for key, value in FLOWS.items() if key != "ways"},
+      *(FLOWS | {"queues": it} for it in (8, 16, None))],
      [FLOWS | {"queues": 0}, FLOWS | {"queues": 65_536}], "has 1 to 65535 queues by flow"),
     *(("tcp", "ports.0.classes.0.queue.flows", [], [FLOWS | {key: 0}], "batch of flows are above 0")
       for key in ("quantum_bytes", "batch")),
@@ -299,7 +301,7 @@ RULES: list[tuple[str, str, list[Any], list[Any], str]] = [
     ("rsvp", f"{RSVP}.requests.0.route", [None], [[], [0, 0], [16]], "signalling"),
     ("rsvp", f"{SESSION}.path", [], [ANOTHER], "does not exist"),
     ("rsvp", f"{SESSION}.setup", [6, 7], [5, 8], "hold <= setup < 8"),
-    ("rsvp", f"{SESSION}.class_type", [0], [8], "class_type < 8"),
+    ("rsvp", f"{SESSION}.class_type", [0, 7], [8], "class_type < 8"),
     ("rsvp", f"{SESSION}.route", [], [[], [0], [0, 0, 0], [16, 0, 0]], "signalling"),
     ("rsvp", f"{SESSION}.hops.0.entry", [None], [ANOTHER], "does not exist"),
     ("rsvp", f"{SESSION}.diffserv.0", [None], [0], "diffserv 0 does not exist"),
