@@ -11,13 +11,10 @@ use trunkline_agent::workload::{
 };
 use trunkline_engine::network::recovery::{Failure, Outage, Outages};
 use trunkline_engine::network::{
-    Action, Agent, Call, Classifier, Conditioner, DelayFormula, Echo, EchoProtocol, FlowKey, Flows,
-    Hosts, Measure, Opened, Overflow, Processing, Profile, Queue, Reorder, Transfers, Ttl,
+    Agent, FlowKey, Flows, Hosts, Measure, Opened, Overflow, Queue, Transfers, Ttl,
 };
 use trunkline_engine::{run_cut, run_on_threads, RunError, Table};
 use trunkline_packet::Cause;
-use trunkline_port::aqm::{AqmConfig, StepConfig, Unit};
-use trunkline_port::meter::{MeterConfig, TokenBucketConfig};
 
 const NEVER: &(dyn Fn() -> bool + Sync) = &|| false;
 
@@ -219,111 +216,23 @@ fn the_account_of_a_path_is_that_of_one_thread_where_its_packets_end_in_several_
     }
 }
 
-/// A call, echoes, TFRC, connections whose packets are marked, a flow whose packets live too short, meters and
-/// accounts at both ends of links, late packets, and nodes that take their time.
-fn row_with_all_counters() -> Lab {
-    let mut lab = Lab::chain(&["a", "b", "c", "d", "e"], 4 * MBIT, 3 * MS);
-    let call = lab.flow("call", "a", "d", on_off(MBIT, 300, 20 * MS, 20 * MS));
-    let echo =
-        lab.flow("echo", "e", "b", poisson(MBIT / 4, Size::Exponential { mean_bytes: 200.0 }));
-    let short = lab.flow("short", "b", "e", cbr(MBIT / 4, 200));
-    lab.flow(
-        "tfrc",
-        "d",
-        "a",
-        udp(Arrivals::Tfrc { max_bit_s: None }, 1, Size::Fixed { bytes: 500 }),
-    );
-    for (from, to, ecn) in [("a", "e", true), ("e", "a", true), ("d", "b", false)] {
-        let agent = Agent::Tcp(TcpConfig { ecn, ..tcp(Variant::Sack) });
-        lab.flow(&format!("{from}{to}"), from, to, agent);
-    }
-    let flows = &mut lab.network.flows;
-    flows[call].call = Some(Box::new(Call {
-        codec: "G.711".into(),
-        playout_ns: 13 * MS,
-        codec_ns: 0,
-        ie: Some(0.0),
-        bpl: Some(4.3),
-        burst_ratio: 1.0,
-        delay_formula: DelayFormula::G107,
-    }));
-    let (over, reply_bytes, timeout_ns) = (EchoProtocol::Udp, 90, 23 * MS);
-    flows[echo].echo = Some(Echo { over, reply_bytes, timeout_ns }.into());
-    flows[short].ttl = 2;
-    let marks = AqmConfig::Step(StepConfig { threshold: 4, unit: Unit::Packets });
-    for link in 0..8 {
-        let queue_config = Queue { aqm: marks.clone(), ..queue(12, false) };
-        let port = if link % 3 == 0 { priority(1, &queue_config) } else { fifo(queue_config) };
-        lab.feed(link, port);
-        lab.network.links[link as usize].account = link % 2 == 0;
-    }
-    lab.network.conditioners.push(Conditioner {
-        name: "edge".into(),
-        classifier: Classifier { rows: vec![vec![[1, 0]; 72]], flow_rows: vec![] },
-        profiles: vec![Profile {
-            name: "half".into(),
-            meter: MeterConfig::TokenBucket(TokenBucketConfig {
-                rate_bit_s: 2 * MBIT,
-                burst_bytes: 3_000,
-                peak_rate_bit_s: 0,
-                peak_burst_bytes: 0,
-                colour_aware: false,
-            }),
-            actions: [10, 12, 14].map(|dscp| Action { drop: false, dscp: Some(dscp) }),
-        }],
-    });
-    let links = &mut lab.network.links;
-    (links[2].conditioner, links[3].conditioner) = (Some(0), Some(0));
-    (links[4].ingress, links[5].ingress) = (Some(0), Some(0));
-    (links[0].loss, links[4].loss, links[5].loss) = (0.01, 0.03, 0.02);
-    links[2].reorder = Some(Reorder { share: 0.1, by_ns: 2 * MS });
-    for node in [1, 3] {
-        lab.network.nodes[node].processing =
-            Some(Processing { fixed_ns: 20 * US, ip_lookup_ns: 10 * US, label_lookup_ns: 0 });
-    }
-    for (index, measure) in Measure::ALL.into_iter().enumerate() {
-        let targets =
-            if measure.is_of_flow() { lab.network.flows.len() } else { lab.network.links.len() };
-        (0..targets).for_each(|target| {
-            lab.probe(measure, target, (11 + index as u64) * MS);
-        });
-    }
-    lab.network.run.delivered_marks = true;
-    lab.lasting(300 * MS, 1_500 * MS);
-    lab
-}
-
-/// Each count comes from the region where it is made; none of those that regions add up is 0 here.
+/// Of packets that arrive when the warm-up ends the jitter has the difference, as one thread counts it.
 #[test]
-fn every_count_and_sample_is_that_of_one_thread() {
-    let mut lab = row_with_all_counters();
-    let run = lab.run(5);
-    let sum = |table: &str, column: &str| run.table(table).int(column).iter().sum::<i64>();
-    for (table, column) in [
-        ("calls", "packets_late"),
-        ("echoes", "replies_late"),
-        ("echoes", "replies_dropped"),
-        ("flows", "acks_dropped"),
-        ("flows", "packets_ce"),
-        ("flows", "retransmissions"),
-        ("flows", "reordered"),
-        ("marks", "packets"),
-        ("accounts", "packets_dropped"),
-        ("delivered_marks", "packets"),
-        ("colours", "packets"),
-    ] {
-        assert!(sum(table, column) > 0, "{column} of {table}");
-    }
-    assert!(run.drops(Cause::TtlExpired) > 0);
-    for waits in [false, true] {
-        lab.network.run.waits = waits;
-        let uncut = run_on_threads(&lab.network, 5, 1, NEVER).expect("the run ends");
-        for regions in [[0, 0, 1, 1, 1], [0, 1, 1, 2, 0], [2, 1, 0, 1, 2]] {
-            let cut = bits(run_cut(&lab.network, 5, &regions, NEVER).expect("the run ends"));
-            for (one, other) in bits(uncut.clone()).bits(&[]).iter().zip(cut.bits(&[])) {
-                assert!(*one == other, "{regions:?}: {} of {}", one.1, one.0);
-            }
-        }
+fn a_packet_that_arrives_when_the_warm_up_ends_counts_in_the_account_of_its_path() {
+    let mut lab = Lab::chain(&["a", "b", "c"], 8 * MBIT, 3 * MS);
+    let size = Size::Exponential { mean_bytes: 400.0 };
+    let flow = lab.flow("sizes", "a", "c", poisson(4 * MBIT, size));
+    let route = &["a", "b"];
+    let removal = Removal::Ultimate;
+    let path = lab.carry(flow, &Tunnel { route, first_label: 100, removal, ttl: Ttl::Uniform });
+    lab.network.paths[path as usize].account = true;
+    lab.lasting(0, 100 * MS);
+    let arrives = lab.trace(1).delivered(flow)[20].0;
+    for warmup in [arrives - 1, arrives, arrives + 1] {
+        lab.lasting(warmup, 100 * MS);
+        let (uncut, cut) = (lab.run(1), run_cut(&lab.network, 1, &[0, 0, 1], NEVER));
+        assert!(uncut.path(0, "jitter_ns") > 0.0);
+        assert!(uncut.bits(&[]) == bits(cut.expect("the run ends")).bits(&[]), "{warmup}");
     }
 }
 
