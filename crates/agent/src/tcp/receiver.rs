@@ -358,7 +358,7 @@ impl Receiver {
     /// Whether any segment has arrived.
     #[must_use]
     pub fn has_heard(&self) -> bool {
-        self.next > 0 || self.count_blocks() > 0
+        self.next > 0 || self.ahead.is_some()
     }
 
     /// Marks counted, modulo 8, where they are (ACE, RFC 9768 section 3.2.1).
@@ -476,16 +476,21 @@ impl Receiver {
 mod tests {
     use super::*;
     use crate::tcp::config::tests::plain;
-    use crate::tcp::DelayedAck;
+    use crate::tcp::{DelayedAck, Variant};
 
     /// RFC 9293 section 3.10.7.4: any segment shows that the connection is open, also one above a gap.
     #[test]
     fn has_heard_with_the_first_segment_in_order_or_above_a_gap() {
-        for (seq, linux) in [(0, false), (0, true), (1, false), (1, true)] {
-            let mut receiver = Receiver::new(&TcpConfig { linux, ..plain() });
+        let variants = [Variant::Reno, Variant::NewReno, Variant::Sack];
+        for (seq, linux, variant) in [0, 1]
+            .into_iter()
+            .flat_map(|seq| [false, true].map(|linux| (seq, linux)))
+            .flat_map(|(seq, linux)| variants.map(|variant| (seq, linux, variant)))
+        {
+            let mut receiver = Receiver::new(&TcpConfig { linux, variant, ..plain() });
             assert!(!receiver.has_heard());
             receiver.on_segment(seq, false, 0, false, false, 0);
-            assert!(receiver.has_heard(), "{seq} {linux}");
+            assert!(receiver.has_heard(), "{seq} {linux} {variant:?}");
         }
     }
 
