@@ -1,9 +1,11 @@
 //! Networks that cannot be run are refused before the run, with the place and the reason.
 
+use crate::recovery::bench::Bench;
 use crate::support::*;
 use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
 use trunkline_agent::udp::{Arrivals, Gaps, Size, UdpConfig};
 use trunkline_agent::workload::{OpenConfig, TransferGaps, TransferSizes};
+use trunkline_engine::network::recovery::{Detection, Protection, Switch};
 use trunkline_engine::network::{Agent, Link, Opened, Transfers};
 use trunkline_engine::RunError;
 
@@ -189,5 +191,28 @@ fn infinite_numbers_are_refused() {
     ] {
         let gaps = TransferGaps::Periodic { gap_ns: 1e6 };
         refused(&open(gaps, sizes), &format!("flow f: {why}"));
+    }
+}
+
+/// What a protection names must be there; a bridge has a link for each of its copies.
+#[test]
+fn protections_of_what_is_not_there_are_refused() {
+    let wrong: [(Spoil<Protection>, &str); 7] = [
+        (|it| it.path = 2, "path 2 does not exist, there are 2"),
+        (|it| it.node = 7, "node 7 does not exist, there are 7"),
+        (|it| it.watches[0] = 14, "link 14 does not exist, there are 14"),
+        (|it| it.switches[0].entry = 9, "nhlfe 9 does not exist, there are 9"),
+        (|it| it.switches[0].alternative = 9, "nhlfe 9 does not exist, there are 9"),
+        (|it| it.bridge = Some(Switch { entry: 0, alternative: 3 }), "a bridge sends on links"),
+        (
+            |it| it.detection = Detection::Bfd { interval_ns: 1, multiplier: 0 },
+            "the multiplier must be above 0",
+        ),
+    ];
+    for (spoil, expected) in wrong {
+        let mut bench = Bench::new();
+        let protection = bench.protect(Detection::Fixed { delay_ns: 0 });
+        spoil(protection);
+        refused(&bench.lab, &format!("protection p: {expected}"));
     }
 }

@@ -1,6 +1,8 @@
 //! Bytes on the wire: 4 per label (RFC 3032 section 2.1), link by link.
 
 use super::*;
+use trunkline_engine::network::{Ilm, Nhlfe, Path};
+use trunkline_engine::PACKET_EVENTS;
 
 /// Bytes sent per packet on the four links of the row, and of them in labels.
 fn label_bytes(lab: &Lab) -> Vec<f64> {
@@ -110,4 +112,38 @@ fn rfc3032_s3_2_the_label_counts_towards_the_mtu() {
             assert_eq!((drops.int("link"), drops.int("node")), (&[2][..], &[1][..]));
         }
     }
+}
+
+/// RFC 3032 section 2.1: a word has a label of 20 bits, and the S bit, bit 8, is set in the bottom entry alone. A
+/// trace has the words of each packet where it is, the top first.
+#[test]
+fn rfc3032_s2_1_a_trace_shows_the_stack_with_its_bottom() {
+    let mut lab = Lab::chain(&["a", "b", "c", "d"], MBIT, MS);
+    lab.network.paths.push(Path { name: "p".into(), links: vec![0, 2, 4], account: false });
+    let entry = |lab: &mut Lab, link, pop, push: &[u32]| {
+        lab.nhlfe(Nhlfe { link: Some(link), pop, push: push.to_vec(), ..Nhlfe::default() })
+    };
+    let ingress = entry(&mut lab, 0, false, &[200, 100]);
+    lab.bind("a", 1, ingress);
+    for (node, label, link) in [("b", 100, 2), ("c", 200, 4)] {
+        let nhlfe = entry(&mut lab, link, true, &[]);
+        let node = lab.node(node);
+        lab.network.ilm.push(Ilm { node, label, nhlfe });
+    }
+    let flow = lab.flow("f", "a", "d", schedule(&[(0, 100)]));
+    lab.network.flows[flow].fec = 1;
+    lab.network.run.trace = true;
+    let run = lab.run(1);
+    let packets = run.table("packets");
+    let queued = PACKET_EVENTS.iter().position(|name| *name == "queued").expect("an event") as i64;
+    let columns = ["link", "stack_1", "stack_2", "stack_3"].map(|name| packets.int(name));
+    let rows = (0..columns[0].len()).filter(|row| packets.int("event")[*row] == queued);
+    let label_and_bottom = |word: i64| if word < 0 { [-1; 2] } else { [word >> 12, word >> 8 & 1] };
+    let seen: Vec<_> = rows
+        .map(|row| (columns[0][row], [1, 2, 3].map(|at| label_and_bottom(columns[at][row]))))
+        .collect();
+    let none = [-1, -1];
+    let by_hand =
+        [(0, [[100, 0], [200, 1], none]), (2, [[200, 1], none, none]), (4, [none, none, none])];
+    assert_eq!(seen, by_hand);
 }

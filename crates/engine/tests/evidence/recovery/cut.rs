@@ -247,3 +247,25 @@ fn a_cut_empties_the_bytes_that_the_limit_of_a_class_sees() {
         }
     }
 }
+
+/// A packet of 1000 B for a link of 500 B: too big before a failure and after its repair; while the link is down
+/// that is why it is lost, or its node.
+#[test]
+fn a_packet_is_lost_for_the_reason_of_its_time() {
+    for (node, down) in [(false, Cause::LinkDown), (true, Cause::NodeDown)] {
+        let mut lab = Lab::server(8_000_000, fifo(UNLIMITED));
+        lab.network.links[0].mtu_bytes = 500;
+        lab.flow("large", "a", "b", schedule(&[(MS, 1000), (5 * MS, 1000), (9 * MS, 1000)]));
+        let at = vec![Outage { failed_ns: 3 * MS, repaired_ns: Some(7 * MS) }];
+        lab.network.recovery.failures.push(Failure {
+            name: "cut".into(),
+            links: vec![0],
+            node,
+            outages: Outages::Fixed { at },
+            drain: None,
+        });
+        lab.lasting(0, SECOND);
+        let run = lab.run(1);
+        assert_eq!((run.drops(Cause::TooBig), run.drops(down)), (2, 1), "{down:?}");
+    }
+}

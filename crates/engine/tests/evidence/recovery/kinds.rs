@@ -1,9 +1,10 @@
 //! 1+1, facility bypass, detour and restoration.
 
 use super::bench::{times, Bench};
-use crate::support::{MS, SECOND};
+use crate::support::{tcp, MS, SECOND};
+use trunkline_agent::tcp::{TcpConfig, Variant};
 use trunkline_engine::network::recovery::{Detection, ProtectionKind, Switch};
-use trunkline_engine::network::{Ilm, Nhlfe, Path};
+use trunkline_engine::network::{Agent, Ilm, Nhlfe, Path};
 use trunkline_engine::observer::Event;
 use trunkline_packet::Cause;
 
@@ -41,6 +42,28 @@ fn one_plus_one_sends_two_copies_and_selects_one() {
     assert_eq!(outcome.summary("packets_inside_after") as i64, 12 + 3);
     // Copies not selected: backup copies that came before 1.010 s: sent up to 984 ms, 493.
     assert_eq!(outcome.drops(Cause::Unselected), 493);
+}
+
+/// The same for acknowledgements alone, of segments from T to S: each is copied, and one of two is not selected.
+#[test]
+fn one_plus_one_copies_acknowledgements_too() {
+    let mut bench = Bench::new();
+    let (working, backup) = (entry_at(&mut bench, "T", 102), entry_at(&mut bench, "T", 203));
+    let (a, b, tail) = (bench.working.1, bench.backup.1, bench.lab.node("T"));
+    let protection = bench.protect(Detection::Fixed { delay_ns: 10 * MS });
+    protection.kind = ProtectionKind::OnePlusOne;
+    protection.node = tail;
+    protection.bridge = Some(Switch { entry: a, alternative: b });
+    protection.switches = vec![Switch { entry: working, alternative: backup }];
+    bench.lab.network.flows.clear();
+    let config = TcpConfig { size_bytes: Some(100_000), ..tcp(Variant::Sack) };
+    let flow = bench.lab.flow("tcp", "T", "S", Agent::Tcp(config));
+    bench.lab.network.flows[flow].fec_reverse = 1;
+    let outcome = bench.lab.run(1);
+    assert_eq!(outcome.flow(flow, "acks_sent"), 100.0);
+    assert_eq!(outcome.flow(flow, "goodput_bytes"), 100_000.0);
+    assert_eq!(outcome.summary("packets_copied"), 100.0);
+    assert_eq!(outcome.drops(Cause::Unselected), 100);
 }
 
 /// A bypass A-C-D-B around A-B: on its links a packet carries two labels, elsewhere one.

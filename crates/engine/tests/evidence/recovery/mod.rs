@@ -1,6 +1,6 @@
 //! Failures and recovery against arithmetic by hand.
 
-mod bench;
+pub mod bench;
 mod cut;
 mod kinds;
 mod ns2;

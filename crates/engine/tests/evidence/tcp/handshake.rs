@@ -1,7 +1,10 @@
 //! Connections that open by SYN and close by FIN.
 
 use super::*;
-use crate::support::{cbr, queue};
+use crate::support::{cbr, queue, schedule};
+use trunkline_agent::tcp::{CongestionConfig, DelayedAck};
+use trunkline_engine::network::Queue;
+use trunkline_port::aqm::{AqmConfig, StepConfig, Unit};
 
 /// 1 Gbit/s and 50 ms each way, a transfer of one segment.
 fn short(config: TcpConfig) -> Lab {
@@ -73,4 +76,37 @@ fn rfc9293_s3_8_1_connections_open_and_close_over_a_line_that_loses() {
     let run = lab.run(1);
     let done = (0..100).filter(|flow| run.flow(*flow, "finished_ns") > 0.0).count();
     assert_eq!(done, 100);
+}
+
+/// RFC 3168 section 6.1.3 and RFC 7323 section 4.3: the FIN of a receiver that has put off its acknowledgement
+/// is one. Its echo of a mark halves the window of ten, as does the counter of RFC 9768, and its time stamp is a
+/// sample of the round trip. SYN and answer have 48 B: 20.096 ms. Five datagrams of 1 ms each go at 20 ms; the
+/// segment of 1040 B at 20.096 ms waits for 4.904 ms behind them and the ACK, is marked, and its FIN is back at
+/// 46.1 ms: R' = 26.1 ms, and SRTT = 7/8 R + 1/8 R' = 20.8 ms (RFC 6298 section 2.3).
+#[test]
+fn rfc3168_s6_1_3_a_fin_echoes_marks_and_times_as_an_acknowledgement_does() {
+    for congestion in [CongestionConfig::default(), CongestionConfig::Prague(Default::default())] {
+        let config = TcpConfig {
+            connect: true,
+            ecn: true,
+            size_bytes: Some(1000),
+            initial_window: 10.0,
+            delayed_ack: Some(DelayedAck { timeout_ns: 40 * MS, every: 2, quick: 0 }),
+            pacing: congestion != CongestionConfig::default(),
+            congestion: congestion.clone(),
+            ..tcp(Variant::Sack)
+        };
+        let mut lab = one_flow(config, 8 * MBIT, 10 * MS, 100);
+        let step = StepConfig { threshold: 1500, unit: Unit::Bytes };
+        lab.feed(0, fifo(Queue { aqm: AqmConfig::Step(step), ..queue(100, false) }));
+        lab.flow("burst", "a", "b", schedule(&[(20 * MS, 1000); 5]));
+        let [cwnd, srtt] =
+            [Measure::Cwnd, Measure::Srtt].map(|measure| lab.probe(measure, 0, 100 * MS));
+        lab.lasting(0, 100 * MS);
+        let run = lab.run(1);
+        assert_eq!(run.flow(0, "acks_sent"), 2.0, "{congestion:?}: the answer and the FIN");
+        let [cwnd, srtt] = [cwnd, srtt].map(|probe| run.series(probe)[0].1);
+        assert!(cwnd <= 5.5, "{congestion:?}: {cwnd}");
+        assert!((0.0207..0.0210).contains(&srtt), "{congestion:?}: {srtt}");
+    }
 }
