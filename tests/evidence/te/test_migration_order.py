@@ -401,3 +401,25 @@ def test_a_detour_is_tried_unless_an_earlier_one_takes_no_more_of_any_scarce_arc
         moves = swap(detours=detours)
         rows = _UsageRows(moves, [bound([10, 10, 10, 10, 99])], use_detours=True)
         assert _OrderSearch(moves, rows, preemption=False).detours == [tried] * 2
+
+
+@pytest.mark.parametrize(("before", "after"), [((3,), (2,)), ((2,), (3,))])
+def test_a_detour_is_taken_before_others_fill_its_arc_or_after_they_leave(before, after) -> None:
+    """Arc 2 has room for one of 6: the detour of a swap, or the path that comes or goes."""
+    limits = [10] * 4
+    moves = [*swap(detours=((2,),)), PathMove("other", before, after, 6, 6)]
+    for order in itertools.permutations(moves):
+        found = find_migration_order(order, [bound(limits)])
+        assert (found.detours, found.is_proven) == (1, True)
+        check_steps(order, found.steps, limits)
+
+
+def test_RFC_3209_4_7_a_path_of_the_same_priority_displaces_none() -> None:
+    """Not even where a stronger one is there that needs nothing from it."""
+    moves = [
+        PathMove("a", (0,), (1,), 6, 6, setup=5, hold=5),
+        PathMove("b", (1,), (0,), 6, 6, setup=5, hold=5),
+        PathMove("c", (1,), (2,), 1, 1, setup=2, hold=2),
+    ]
+    found = find_migration_order(moves, [bound([10, 10, 10])], preemption=True)
+    assert (found.steps, found.is_proven) == (None, True)

@@ -240,3 +240,14 @@ def test_of_pairs_with_the_same_sum_the_one_of_the_cheaper_first_path_is_taken()
     pair = find_disjoint_pair(graph, 0, 1, graph.igp, "risk")
     assert pair is not None
     assert [graph.arcs[way[0]].name for way in (pair.first, pair.second)] == ["x", "w"]
+
+
+@pytest.mark.parametrize("costs", [(1, 2), (2, 1)])
+@pytest.mark.parametrize("kind", ["link", "node", "risk"])
+def test_two_arcs_of_one_link_are_not_disjoint(kind, costs):
+    """Both fail together: the pair is the cheaper of them with the dearer link."""
+    arcs = [Arc("A", "B", 1, "x", igp=cost) for cost in costs]
+    graph = build_topology("AB", [*arcs, Arc("A", "B", 1, "y", igp=9)])
+    pair = find_disjoint_pair(graph, 0, 1, graph.igp, kind)
+    assert pair is not None
+    assert (pair.first, pair.second, pair.cost) == ((costs.index(1),), (2,), 10)

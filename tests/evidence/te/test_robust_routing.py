@@ -909,3 +909,18 @@ def test_bypasses_stay_until_the_program_finds_better_ones(monkeypatch) -> None:
     # One as good takes no place.
     as_good = [IntegerSolution(over_b, 0.5), IntegerSolution(over_b, 0.5)]
     assert run(0, as_good, 0.1, rate_over_b=100) == (0, 0.5)
+
+
+def test_the_program_of_bypasses_bounds_the_best_choice() -> None:
+    """60 over A of 100 use 0.6, over B of 150 they use 0.4: no choice is better."""
+    program, arc = build_bypasses([60.0], 150)
+    for number in (0, 1):
+        program._choose_bypass(arc, number)
+        program._add_rows(program._sum_loads([0]), 0.0)
+    for best in (0.6, 0.4):
+        found = program._solve_choice(best)
+        assert found is not None
+        assert found.values is not None
+        assert found.bound == pytest.approx(0.4)
+        # The path, an amount over each bypass and the choice of the second.
+        assert found.values[[0, 3, 4]].tolist() == [1, 0, 1]
