@@ -18,6 +18,7 @@ use crate::handshakes::Handshakes;
 use crate::histogram::Pool;
 use crate::hosts::Hosts;
 use crate::hosts::{FlowAgents, FlowPlan};
+use crate::link::Link;
 use crate::measurements::{Baseline, Measurements};
 use crate::media::MediaFlow;
 use crate::mpls::Tables;
@@ -26,7 +27,7 @@ use crate::observer::Observer;
 use crate::partition::Region;
 use crate::path_account::PathAccounts;
 use crate::ports::Ports;
-use crate::prefetch::PrefetchPipeline;
+use crate::prefetch::{outgrows_caches, PrefetchPipeline};
 use crate::probe::ProbeSampler;
 use crate::recovery::Recovery;
 use crate::route::{Edge, Fib, RouteSearch};
@@ -83,8 +84,15 @@ impl<O: Observer> Simulation<O> {
         let starts = &agents.starts;
         let workloads =
             Workloads::new(network, &flows, starts, &fib, seed, agents.senders.len() as u32);
+        let mut ports = build_ports(network, seed, clock.untimed_before > 0 && !O::ACTIVE)?;
+        // Whoever records each event of a packet reads the packet itself.
+        let carries_headers =
+            !O::ACTIVE && outgrows_caches(network.links.len(), network.flows.len());
+        if carries_headers {
+            ports.links.iter_mut().for_each(Link::let_carry_headers);
+        }
         let plane = DataPlane {
-            ports: build_ports(network, seed, clock.untimed_before > 0 && !O::ACTIVE)?,
+            ports,
             clock,
             tables: ForwardingTables {
                 mpls: Tables::new(network, seed),
@@ -98,6 +106,7 @@ impl<O: Observer> Simulation<O> {
             measured: new_measurements(network),
             notices: Vec::new(),
             notices_all_losses: network.signalling.is_some(),
+            carries_headers,
             observer,
         };
         let hosts = Hosts {

@@ -127,8 +127,21 @@ impl Calendar {
     fn schedule_far(&mut self, source: Source, at: Time) {
         self.entries[source as usize].due = at;
         let slot = self.block_of(at) as usize % BLOCKS;
+        if self.blocks[slot].len() == self.blocks[slot].capacity() {
+            self.make_room_in_block(slot);
+        }
         self.blocks[slot].push((at, source));
         self.used_blocks.set(slot);
+    }
+
+    /// Forgets the events of a full block that were moved since. Room is made for as many again, so that each event
+    /// is looked at some two times.
+    #[inline(never)]
+    fn make_room_in_block(&mut self, slot: usize) {
+        let entries = &self.entries;
+        let block = &mut self.blocks[slot];
+        block.retain(|&(at, source)| Self::is_still_due(entries, at, source));
+        block.reserve(block.len().max(4));
     }
 
     #[inline(always)]
@@ -290,13 +303,12 @@ impl Calendar {
         let slot = block as usize % BLOCKS;
         let mut waiting = std::mem::take(&mut self.blocks[slot]);
         waiting.retain(|&(at, source)| {
-            // Events of a later turn of the wheel stay.
+            // Events of a later turn of the wheel stay, without a look at whether they hold.
             let is_in_block = self.block_of(at) == block;
-            let holds = Self::is_still_due(&self.entries, at, source);
-            if is_in_block && holds {
+            if is_in_block && Self::is_still_due(&self.entries, at, source) {
                 self.insert_into_bucket(source, at);
             }
-            holds && !is_in_block
+            !is_in_block
         });
         if waiting.is_empty() {
             self.used_blocks.clear(slot);

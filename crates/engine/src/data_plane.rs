@@ -87,6 +87,8 @@ pub(crate) struct DataPlane<O: ?Sized> {
     pub notices: Vec<PacketNotice>,
     /// Whether every lost packet is noticed, not only those of connections and of counted segments.
     pub notices_all_losses: bool,
+    /// Whether links may: in a network that outgrows the caches.
+    pub carries_headers: bool,
     pub observer: O,
 }
 

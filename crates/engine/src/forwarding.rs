@@ -3,7 +3,7 @@
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::{DropKey, MarkKey};
 use crate::data_plane::{DataPlane, NextStep, PacketNotice};
-use crate::link::{Departure, OnwardHop, Port, PortKind};
+use crate::link::{Departure, IpHeader, OnwardHop, PacketOnWire, Port, PortKind};
 use crate::mpls::NextHop;
 use crate::observer::{Event, Observer};
 use crate::queue::{QueueDecision, SizeAndMarks};
@@ -38,11 +38,18 @@ impl<O: Observer> DataPlane<O> {
             // The one behind it, if any, is read from this link's next event on. The entries behind were written a
             // delay of the link ago: a line of them is asked for before the first of it is read.
             let head = link.wire.head();
-            self.arena.prefetch(link.wire.get(head.wrapping_add(1)).packet);
+            let behind = link.wire.get(head.wrapping_add(1)).packet;
+            if behind.header().is_none() {
+                self.arena.prefetch(behind.id());
+            }
             link.wire.fetch(head.wrapping_add(ENTRIES_AHEAD));
             self.clock.schedule_new_arrival(index as u32, due);
         }
-        let (to, id) = (link.to, departure.packet);
+        let to = link.to;
+        if let Some(header) = departure.packet.header() {
+            return self.receive_header(to, departure.packet, header);
+        }
+        let id = departure.packet.id();
         // The flag lies in the line that is read anyway.
         if link.has_far_end {
             return self.meet_far_end(index, departure);
@@ -60,12 +67,12 @@ impl<O: Observer> DataPlane<O> {
     #[inline(never)]
     fn meet_far_end(&mut self, index: usize, departure: Departure) -> NextStep {
         let link = &mut self.ports.links[index];
-        let (to, id) = (link.to, departure.packet);
+        let (to, id) = (link.to, departure.packet.id());
         if let Some(far_end) = &mut link.far_end {
             let lost = far_end.loss > 0.0 && far_end.random.uniform() < far_end.loss
                 || !far_end.scripted.is_empty() && far_end.loses(&self.arena[id]);
             if lost {
-                let place = Assignment::outside(departure.precedence());
+                let place = Assignment::outside(departure.packet.size().precedence());
                 self.drop_packet(id, Cause::Corrupted, Some(index as u32), to, place);
                 return NextStep::Forwarded;
             }
@@ -81,7 +88,7 @@ impl<O: Observer> DataPlane<O> {
     /// A packet that was not lost on its wire meets the functions at the far end.
     pub(crate) fn enter_far_end(&mut self, index: usize, departure: Departure) -> NextStep {
         let link = &mut self.ports.links[index];
-        let (to, id) = (link.to, departure.packet);
+        let (to, id) = (link.to, departure.packet.id());
         let mut processor = None;
         if let Some(far_end) = &mut link.far_end {
             processor = far_end.processor;
@@ -89,7 +96,7 @@ impl<O: Observer> DataPlane<O> {
             let conditioner = far_end.conditioner.as_mut();
             let refused = conditioner.and_then(|part| part.condition(self.clock.now, packet));
             if let Some(cause) = refused {
-                let place = Assignment::outside(departure.precedence());
+                let place = Assignment::outside(departure.packet.size().precedence());
                 self.drop_packet(id, cause, Some(index as u32), to, place);
                 return NextStep::Forwarded;
             }
@@ -104,6 +111,49 @@ impl<O: Observer> DataPlane<O> {
             Some(processor) => self.process(processor, id),
             None => self.receive(to, id),
         }
+    }
+
+    /// An unlabelled packet with its header is at `node`.
+    #[inline(never)]
+    fn receive_header(&mut self, node: u32, packet: PacketOnWire, header: IpHeader) -> NextStep {
+        let next = self.tables.fib.next(node, header.destination);
+        if let Some(link) = self.ports.links.get(next as usize) {
+            if header.ttl > 1 && link.takes_header(header.ip_bytes) {
+                self.output_header(next, packet.count_ttl_down(), header.ip_bytes);
+                return NextStep::Forwarded;
+            }
+        }
+        let id = packet.id();
+        self.arena[id].ttl = header.ttl;
+        self.receive_unlabelled(node, id, false, OWN_COLUMN)
+    }
+
+    /// Offers an unlabelled packet with its header to a plain port.
+    #[inline(always)]
+    fn output_header(&mut self, index: u32, packet: PacketOnWire, ip_bytes: u32) {
+        let link = &mut self.ports.links[index as usize];
+        if !link.has_room(self.clock.now) {
+            return self.drop_at_full_queue(index, packet.id());
+        }
+        let departs = link.enter_plain(self.clock.now, packet, ip_bytes + link.header);
+        if link.wire.len() == 1 {
+            // Not pending: no packet was on the wire.
+            let due = departs + link.delay;
+            self.clock.schedule_new_arrival(index, due);
+        }
+    }
+
+    /// Offers a packet to the port of its next link, with its header if that takes it.
+    #[inline(never)]
+    fn output_with_header(&mut self, index: u32, column: u8, id: PacketId) {
+        let packet = &self.arena[id];
+        let ip_bytes = u32::from(packet.ip_bytes);
+        if self.ports.links[index as usize].takes_header(ip_bytes) {
+            if let Some(packet) = PacketOnWire::with_header(id, packet) {
+                return self.output_header(index, packet, ip_bytes);
+            }
+        }
+        self.output(index, NO_ROW, column, id);
     }
 
     /// A packet from a link is at `node`.
@@ -192,6 +242,9 @@ impl<O: Observer> DataPlane<O> {
         }
         if next >= FIRST_SHARED {
             return self.send_on_equal_cost_link(node, id, next, column);
+        }
+        if !O::ACTIVE && self.carries_headers && self.arena[id].fec == 0 {
+            return self.output_with_header(next, column, id);
         }
         self.output(next, NO_ROW, column, id);
     }
@@ -341,7 +394,9 @@ impl<O: Observer> DataPlane<O> {
             return self.drop_at_full_queue(index, id);
         }
         let starts = if O::ACTIVE { link.idle_from(self.clock.now) } else { 0 };
-        let departs = link.enter_plain(self.clock.now, id, size + link.header, 0);
+        let bytes = size + link.header;
+        let packet = PacketOnWire::new(id, bytes, 0);
+        let departs = link.enter_plain(self.clock.now, packet, bytes);
         let onward = link.onward;
         if onward.has_arrivals() {
             if link.wire.len() == 1 {

@@ -5,63 +5,27 @@
 //! departures. A **classful** port lets later packets overtake, so the end of each transmission
 //! has a separate event.
 
+mod departure;
 mod event_free;
 mod failure;
 mod inspection;
 mod lagging;
 mod plain;
 
+pub use departure::{Departure, IpHeader, PacketOnWire};
 pub use failure::LostPacket;
 
 use crate::classful::ClassfulPort;
 use crate::classifier::{Assignment, Classifier};
 use crate::conditioner::Conditioner;
 use crate::network::Scripted;
-use crate::queue::{QueueCounters, QueueDecision, QueueGate, SizeAndMarks};
+use crate::queue::{QueueCounters, QueueDecision, QueueGate};
 use crate::ring::Ring;
 use crate::time_integral::TimeIntegral;
 use std::sync::Arc;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, QueueBacklog};
 use trunkline_units::{RandomStream, Span, Time, TransmissionClock, NEVER};
-
-/// A packet from the moment a FIFO accepts it (or a classful port has sent it) until it arrives.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Departure {
-    /// When its last bit leaves.
-    pub at: Time,
-    /// The packet.
-    pub packet: PacketId,
-    /// Bytes on the wire and drop precedence.
-    size: SizeAndMarks,
-}
-
-impl Departure {
-    /// An entry.
-    #[inline(always)]
-    #[must_use]
-    pub fn new(at: Time, packet: PacketId, bytes: u32, precedence: u8) -> Self {
-        Self { at, packet, size: SizeAndMarks::new(bytes, precedence, false) }
-    }
-    /// The entry of a packet that waited.
-    #[inline(always)]
-    #[must_use]
-    pub fn with_size(at: Time, packet: PacketId, size: SizeAndMarks) -> Self {
-        Self { at, packet, size }
-    }
-    /// Bytes on the wire.
-    #[inline(always)]
-    #[must_use]
-    pub fn bytes(&self) -> u32 {
-        self.size.bytes()
-    }
-    /// Drop precedence.
-    #[inline(always)]
-    #[must_use]
-    pub fn precedence(&self) -> u8 {
-        self.size.precedence()
-    }
-}
 
 /// The only queue of a FIFO port.
 #[derive(Clone, Debug)]
@@ -191,6 +155,9 @@ pub struct Link {
     capacity: u32,
     /// Whether its port marks labelled packets too (RFC 5129).
     pub marks_labelled: bool,
+    /// Whether unlabelled packets go on the wire with their headers if each has an event at the far end: the near
+    /// end has only a plain port, and the far end only a node.
+    pub carries_headers: bool,
     /// Counters of a FIFO's queue.
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns], for the mean queue.
@@ -213,7 +180,7 @@ impl FifoQueue {
         if self.gate.counts_in_service() {
             QueueBacklog { packets, bytes: self.bytes_in_port }
         } else if packets > 0 {
-            let in_service = wire.get(first).bytes();
+            let in_service = wire.get(first).packet.size().bytes();
             QueueBacklog { packets: packets - 1, bytes: self.bytes_in_port - u64::from(in_service) }
         } else {
             QueueBacklog::default()
@@ -252,6 +219,7 @@ impl Link {
             has_far_end: far_end.is_some(),
             classifier: None,
             marks_labelled: false,
+            carries_headers: false,
             forwarded: 0,
             serializer,
             capacity: capacity.unwrap_or(0),
@@ -348,7 +316,8 @@ impl Link {
         self.area.add(in_port.saturating_sub(1), now);
         // All those that were in the port wait but one, and this one does: as many.
         self.counters.waiting_max = self.counters.waiting_max.max(in_port);
-        self.wire.push(Departure::new(depart, packet, bytes, precedence));
+        let packet = PacketOnWire::new(packet, bytes, precedence);
+        self.wire.push(Departure { at: depart, packet });
         self.counters.enter(bytes);
         self.counters.wait(start - now);
         fifo.gate.on_enqueue(bytes, precedence);
@@ -375,7 +344,7 @@ impl Link {
                 return;
             }
             self.in_port = self.in_port.wrapping_add(1);
-            fifo.bytes_in_port -= u64::from(entry.bytes());
+            fifo.bytes_in_port -= u64::from(entry.packet.size().bytes());
             let left = tail.wrapping_sub(self.in_port);
             // One packet, if any is left, went from waiting to being sent: `left` waited until then.
             self.area.add(left, entry.at);
@@ -392,7 +361,9 @@ impl Link {
             Port::Fifo(fifo) => QueueBacklog {
                 packets: self.wire.tail().wrapping_sub(self.in_port),
                 bytes: match self.is_plain_fifo() {
-                    true => self.undeparted().map(|it| u64::from(it.bytes())).sum(),
+                    true => {
+                        self.undeparted().map(|it| u64::from(it.packet.bytes(self.header))).sum()
+                    }
                     false => fifo.bytes_in_port,
                 },
             },
@@ -412,10 +383,11 @@ fn report_departure(
     left: u32,
 ) {
     if fifo.gate.counts_in_service() {
+        let size = gone.packet.size();
         let rest = QueueBacklog { packets: left, bytes: fifo.bytes_in_port };
-        fifo.gate.on_departure(gone.at, gone.bytes(), gone.precedence(), rest);
+        fifo.gate.on_departure(gone.at, size.bytes(), size.precedence(), rest);
     } else if left > 0 {
-        let next = wire.get(next);
+        let next = wire.get(next).packet.size();
         let bytes = fifo.bytes_in_port - u64::from(next.bytes());
         let rest = QueueBacklog { packets: left - 1, bytes };
         fifo.gate.on_departure(gone.at, next.bytes(), next.precedence(), rest);

@@ -12,7 +12,6 @@ use crate::hosts::{FlowAgents, FlowPlan, Hosts};
 use crate::link::Link;
 use crate::observer::Observer;
 use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
-use std::ops::RangeInclusive;
 use trunkline_packet::PacketId;
 use trunkline_units::prefetch;
 
@@ -21,8 +20,13 @@ const PREFETCH_STAGES: usize = 6;
 /// Of networks of more links all is fetched ahead.
 const MIN_PREFETCHED_LINKS: usize = 2_000;
 /// Of other networks, where there are so many flows, what the next packets of a wire need is. With fewer the
-/// caches have it; with ten times as many as the most, hints cost a quarter more than they save.
-const PREFETCHED_FLOWS: RangeInclusive<usize> = 2_000..=10_000;
+/// caches have it.
+const MIN_PREFETCHED_FLOWS: usize = 2_000;
+/// Without a header on the wire nobody knows which packets end at its far end. Asking for the flows of all of them
+/// costs a quarter more than it saves with ten times as many flows as this.
+const MAX_FLOWS_WITHOUT_HEADERS: usize = 10_000;
+/// No packet is fetched.
+const NO_PACKET: PacketId = PacketId::MAX;
 
 /// Known part of an event to come.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +36,10 @@ enum PrefetchHint {
     Arrival(u32),
     /// This packet arrives from this link.
     Packet(u32, PacketId),
+    /// This packet, of this destination by its header, arrives from this link.
+    Header(u32, PacketId, u32),
+    /// This packet is for the node that it comes to.
+    Ends(PacketId),
     /// This packet takes this out-link.
     Forward(u32),
     /// This packet is for this flow.
@@ -41,6 +49,12 @@ enum PrefetchHint {
     },
     /// A timer of this flow.
     Wake(u32),
+}
+
+/// Whether a network's packets and flows stay in the caches no more, so that hints are worth their time, and
+/// headers on the wires save a line a hop.
+pub(crate) fn outgrows_caches(links: usize, flows: usize) -> bool {
+    links > MIN_PREFETCHED_LINKS || flows >= MIN_PREFETCHED_FLOWS
 }
 
 /// How much is fetched ahead.
@@ -65,27 +79,28 @@ pub(crate) struct PrefetchPipeline {
     /// Of [`PrefetchReach::Wires`], the agents of each flow, without the rest of its plan.
     agents: Box<[FlowAgents]>,
     /// Of the same, the packet that comes next on each wire, as seen at the arrival before: it is known without
-    /// the lines of link and wire.
+    /// the lines of link and wire. [`NO_PACKET`] for one that its header sends on.
     next_packets: Box<[PacketId]>,
+    /// Of the same, whether this is done for packets without a header too.
+    fetches_without_headers: bool,
 }
 
 impl PrefetchPipeline {
     /// For a network of `links` links and these flows.
     pub fn new(links: usize, flows: &[FlowPlan]) -> Self {
-        let reach = if !prefetch::IS_EFFECTIVE {
+        let reach = if !prefetch::IS_EFFECTIVE || !outgrows_caches(links, flows.len()) {
             PrefetchReach::Nothing
         } else if links > MIN_PREFETCHED_LINKS {
             PrefetchReach::Events
-        } else if PREFETCHED_FLOWS.contains(&flows.len()) {
-            PrefetchReach::Wires
         } else {
-            PrefetchReach::Nothing
+            PrefetchReach::Wires
         };
         let known = if reach == PrefetchReach::Wires { flows } else { &[] };
         Self {
             reach,
             agents: known.iter().map(|plan| plan.agents).collect(),
-            next_packets: vec![0; if known.is_empty() { 0 } else { links }].into(),
+            fetches_without_headers: flows.len() <= MAX_FLOWS_WITHOUT_HEADERS,
+            next_packets: vec![NO_PACKET; if known.is_empty() { 0 } else { links }].into(),
             hints: [PrefetchHint::Nothing; PREFETCH_STAGES],
             newest: 0,
         }
@@ -128,8 +143,14 @@ impl PrefetchPipeline {
                 let Some(head) = hosts.plane.ports.links[link as usize].wire.front() else {
                     return PrefetchHint::Nothing;
                 };
-                hosts.plane.arena.prefetch(head.packet);
-                return PrefetchHint::Packet(link, head.packet);
+                let id = head.packet.id();
+                if let Some(header) = head.packet.header() {
+                    let node = hosts.plane.ports.links[link as usize].to;
+                    hosts.plane.tables.fib.fetch(node, header.destination);
+                    return PrefetchHint::Header(link, id, header.destination);
+                }
+                hosts.plane.arena.prefetch(id);
+                return PrefetchHint::Packet(link, id);
             }
             (3, PrefetchHint::Packet(link, id)) => {
                 let packet = &hosts.plane.arena[id];
@@ -140,6 +161,23 @@ impl PrefetchPipeline {
                         .fib
                         .fetch(hosts.plane.ports.links[link as usize].to, packet.dst);
                 }
+            }
+            (3, PrefetchHint::Header(link, id, destination)) => {
+                let node = hosts.plane.ports.links[link as usize].to;
+                let next = hosts.plane.tables.fib.next(node, destination);
+                if next == LOCAL_DELIVERY {
+                    hosts.plane.arena.prefetch(id);
+                    return PrefetchHint::Ends(id);
+                }
+                let Some(link) = hosts.plane.ports.links.get(next as usize) else {
+                    return PrefetchHint::Nothing;
+                };
+                link.fetch_offer();
+                return PrefetchHint::Forward(next);
+            }
+            (4, PrefetchHint::Ends(id)) => {
+                let packet = &hosts.plane.arena[id];
+                return Self::fetch_flow(hosts, packet.flow, packet.is_reverse());
             }
             (4, PrefetchHint::Packet(link, id)) => {
                 let packet = &hosts.plane.arena[id];
@@ -152,10 +190,7 @@ impl PrefetchPipeline {
                     .fib
                     .next(hosts.plane.ports.links[link as usize].to, packet.dst);
                 if next == LOCAL_DELIVERY {
-                    let flow = packet.flow;
-                    prefetch::element(&hosts.flows, flow);
-                    prefetch::element_start(&hosts.plane.measured.totals, flow);
-                    return PrefetchHint::Deliver { flow, reverse: packet.is_reverse() };
+                    return Self::fetch_flow(hosts, packet.flow, packet.is_reverse());
                 }
                 if next >= FIRST_SHARED {
                     return PrefetchHint::Nothing;
@@ -163,9 +198,10 @@ impl PrefetchPipeline {
                 hosts.plane.ports.links[next as usize].fetch_offer();
                 return PrefetchHint::Forward(next);
             }
-            (5, PrefetchHint::Forward(link)) => {
+            (4 | 5, PrefetchHint::Forward(link)) => {
                 let wire = &hosts.plane.ports.links[link as usize].wire;
                 wire.fetch(wire.tail());
+                return PrefetchHint::Nothing;
             }
             (5, PrefetchHint::Deliver { flow, reverse }) => Self::fetch_agent(hosts, flow, reverse),
             (1, PrefetchHint::Wake(flow)) => Self::fetch_agent(hosts, flow, true),
@@ -186,7 +222,17 @@ impl PrefetchPipeline {
         };
         // Behind the last packet of the ring are others that are gone, whose hints are wrong.
         let after_next = link.wire.get(link.wire.head().wrapping_add(2)).packet;
-        let behind = std::mem::replace(next, after_next);
+        let candidate = match after_next.header() {
+            Some(header)
+                if plane.tables.fib.next(link.to, header.destination) == LOCAL_DELIVERY =>
+            {
+                plane.arena.prefetch(after_next.id());
+                after_next.id()
+            }
+            None if self.fetches_without_headers => after_next.id(),
+            _ => NO_PACKET,
+        };
+        let behind = std::mem::replace(next, candidate);
         let Some(packet) = plane.arena.get(behind) else { return };
         if let Some(top) = packet.labels.top() {
             plane.tables.mpls.fetch(link.to, top.label());
@@ -206,6 +252,13 @@ impl PrefetchPipeline {
                 plane.clock.calendar.fetch(plane.clock.sources.senders + flow);
             }
         }
+    }
+
+    #[inline(always)]
+    fn fetch_flow<O: Observer>(hosts: &Hosts<O>, flow: u32, reverse: bool) -> PrefetchHint {
+        prefetch::element(&hosts.flows, flow);
+        prefetch::element_start(&hosts.plane.measured.totals, flow);
+        PrefetchHint::Deliver { flow, reverse }
     }
 
     #[inline(always)]

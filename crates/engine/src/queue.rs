@@ -105,7 +105,7 @@ pub struct SizeAndMarks(u32);
 const CAN_MARK: u32 = 1 << 23;
 
 impl SizeAndMarks {
-    /// Bytes on the wire (below 2^23), drop precedence, and whether a congestion signal marks it.
+    /// Bytes on the wire (below 2^23), drop precedence (below 2^7), and whether a congestion signal marks it.
     #[inline(always)]
     #[must_use]
     pub fn new(bytes: u32, precedence: u8, can_mark: bool) -> Self {
@@ -131,6 +131,18 @@ impl SizeAndMarks {
     #[must_use]
     pub fn can_mark(self) -> bool {
         self.0 & CAN_MARK != 0
+    }
+}
+
+impl From<SizeAndMarks> for u32 {
+    fn from(size: SizeAndMarks) -> Self {
+        size.0
+    }
+}
+
+impl From<u32> for SizeAndMarks {
+    fn from(word: u32) -> Self {
+        Self(word)
     }
 }
 

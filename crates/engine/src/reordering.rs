@@ -38,7 +38,7 @@ pub(crate) fn late_packets_of(network: &Network, seed: u64) -> Vec<LatePackets> 
 impl LatePackets {
     /// Packets inside.
     pub fn packets(&self) -> impl Iterator<Item = PacketId> + '_ {
-        self.held.iter().map(|(_, departure)| departure.packet)
+        self.held.iter().map(|(_, departure)| departure.packet.id())
     }
 }
 
@@ -83,9 +83,9 @@ impl<O: Observer> DataPlane<O> {
                 continue;
             }
             for (_, departure) in std::mem::take(&mut self.stages.late_packets[stage].held) {
-                let place = crate::classifier::Assignment::outside(departure.precedence());
+                let place = crate::classifier::Assignment::outside(departure.packet.precedence());
                 let cause = Cause::FailedInFlight;
-                self.drop_packet(departure.packet, cause, Some(link), node, place);
+                self.drop_packet(departure.packet.id(), cause, Some(link), node, place);
             }
         }
     }

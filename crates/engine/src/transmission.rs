@@ -94,7 +94,7 @@ impl<O: Observer> DataPlane<O> {
     fn depart(&mut self, index: usize, departure: Departure) {
         let link = &mut self.ports.links[index];
         match link.onward {
-            OnwardHop::Announced if self.arena[departure.packet].is_message() => {
+            OnwardHop::Announced if self.arena[departure.packet.id()].is_message() => {
                 self.announce_message(index as u32, departure);
             }
             OnwardHop::Crosses => return self.send_to_other_region(index as u32, departure),

@@ -1,6 +1,6 @@
 //! A link whose packets are forwarded ahead of time, and a port that takes them.
 
-use super::{Link, Port};
+use super::{Link, PacketOnWire, Port};
 use trunkline_packet::PacketId;
 use trunkline_units::Time;
 
@@ -18,7 +18,8 @@ impl Link {
         if size > self.mtu || !self.has_room(at) {
             return false;
         }
-        self.enter_plain(at, packet, size + self.header, 0);
+        let bytes = size + self.header;
+        self.enter_plain(at, PacketOnWire::new(packet, bytes, 0), bytes);
         true
     }
 
@@ -56,6 +57,6 @@ impl Link {
             super::OnwardHop::Crosses => self.wire.len(),
             super::OnwardHop::EventFree => self.forwarded.wrapping_sub(self.wire.head()),
         };
-        self.wire.iter().skip(skip as usize).map(|departure| departure.packet)
+        self.wire.iter().skip(skip as usize).map(|departure| departure.packet.id())
     }
 }

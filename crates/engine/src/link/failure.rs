@@ -30,19 +30,20 @@ impl Link {
         let mut number = self.wire.head();
         let mut before = now;
         while let Some(departure) = self.wire.pop() {
+            let packet = departure.packet;
             let in_port = departure.at > now && matches!(self.port, Port::Fifo(_));
             let queued = in_port && number != first;
             if in_port {
-                self.counters.lose(departure.bytes());
+                self.counters.lose(packet.bytes(self.header));
             }
             if queued {
                 // It would have waited until the packet before it had left.
                 forgone += i128::from(before - now);
             }
-            let precedence = departure.precedence();
-            lost.push(LostPacket { packet: departure.packet, queued, class: 0, precedence });
+            let precedence = packet.precedence();
+            lost.push(LostPacket { packet: packet.id(), queued, class: 0, precedence });
             if in_port {
-                self.report_loss_to_aqm(now, departure.bytes(), precedence, queued);
+                self.report_loss_to_aqm(now, packet.bytes(self.header), precedence, queued);
             }
             before = departure.at;
             number = number.wrapping_add(1);
@@ -70,8 +71,8 @@ impl Link {
         while let Some(departure) = self.wire.pop() {
             let in_port = self.is_fifo() && departure.at > now;
             let queued = in_port && !std::mem::replace(&mut in_service, false);
-            let precedence = departure.precedence();
-            lost.push(LostPacket { packet: departure.packet, queued, class: 0, precedence });
+            let (packet, precedence) = (departure.packet.id(), departure.packet.precedence());
+            lost.push(LostPacket { packet, queued, class: 0, precedence });
         }
         self.in_port = self.wire.tail();
         lost

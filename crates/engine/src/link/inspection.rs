@@ -23,7 +23,8 @@ impl Link {
         match &self.port {
             // The first is being sent.
             Port::Fifo(_) => {
-                self.undeparted().skip(1).for_each(|it| add(it.bytes(), it.precedence()));
+                let waiting = self.undeparted().skip(1).map(|it| it.packet);
+                waiting.for_each(|it| add(it.bytes(self.header), it.precedence()));
             }
             Port::Classful(port) => port.visit_waiting(class, add),
         }
@@ -35,7 +36,7 @@ impl Link {
     pub fn waiting(&self) -> QueueBacklog {
         let mut held = self.in_port();
         let in_service = match &self.port {
-            Port::Fifo(_) => self.undeparted().next().map(Departure::bytes),
+            Port::Fifo(_) => self.undeparted().next().map(|it| it.packet.bytes(self.header)),
             Port::Classful(port) => port.in_service.map(|service| service.size.bytes()),
         };
         if let Some(bytes) = in_service {

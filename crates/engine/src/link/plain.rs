@@ -5,7 +5,7 @@
 //! is the sum of the waits, less those that are still due: it is computed where the time of measurement
 //! begins and ends.
 
-use super::{Departure, Link, PortKind};
+use super::{Departure, Link, OnwardHop, PacketOnWire, PortKind};
 use crate::queue::QueueDecision;
 use trunkline_packet::{Cause, PacketId};
 use trunkline_units::Time;
@@ -16,6 +16,19 @@ impl Link {
     #[must_use]
     pub fn is_bare(&self) -> bool {
         self.kind == PortKind::PlainFifo && !self.has_near_end
+    }
+
+    /// Lets unlabelled packets go on the wire with their headers, if none but the port is at the near end and none
+    /// but the node at the far end.
+    pub fn let_carry_headers(&mut self) {
+        self.carries_headers = self.is_bare() && !self.has_far_end;
+    }
+
+    /// Whether an unlabelled packet of so many bytes goes on the wire with its header.
+    #[inline(always)]
+    #[must_use]
+    pub fn takes_header(&self, ip_bytes: u32) -> bool {
+        self.carries_headers && self.onward == OnwardHop::Arrives && ip_bytes <= self.mtu
     }
 
     /// Whether the port is a plain FIFO, whatever else is at the near end.
@@ -45,7 +58,7 @@ impl Link {
             self.counters.refuse(bytes);
             return QueueDecision::Dropped(Cause::QueueFull);
         }
-        self.enter_plain(now, packet, bytes, precedence);
+        self.enter_plain(now, PacketOnWire::new(packet, bytes, precedence), bytes);
         QueueDecision::Queued { mark: false }
     }
 
@@ -69,13 +82,13 @@ impl Link {
         room
     }
 
-    /// Lets a packet into a plain port that has room for it; when its last bit leaves.
+    /// Lets a packet of so many bytes into a plain port that has room for it; when its last bit leaves.
     #[inline(always)]
-    pub fn enter_plain(&mut self, now: Time, packet: PacketId, bytes: u32, precedence: u8) -> Time {
+    pub fn enter_plain(&mut self, now: Time, packet: PacketOnWire, bytes: u32) -> Time {
         let start = self.free_at.max(now);
         let depart = start + self.serializer.span(bytes);
         self.free_at = depart;
-        self.wire.push(Departure::new(depart, packet, bytes, precedence));
+        self.wire.push(Departure { at: depart, packet });
         self.counters.enter(bytes);
         self.counters.wait(start - now);
         depart
@@ -130,7 +143,7 @@ mod tests {
 
     /// Departures and packets on the wire.
     fn seen(link: &Link) -> Vec<(u64, u32)> {
-        link.wire.iter().map(|it| (it.at, it.packet)).collect()
+        link.wire.iter().map(|it| (it.at, it.packet.id())).collect()
     }
 
     proptest! {

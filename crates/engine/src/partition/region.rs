@@ -136,7 +136,7 @@ impl<O: Observer> DataPlane<O> {
     #[cold]
     pub(crate) fn announce_message(&mut self, link: u32, departure: Departure) {
         let Link { to, delay, .. } = self.ports.links[link as usize];
-        let (at, packet) = (departure.at + delay, self.arena[departure.packet]);
+        let (at, packet) = (departure.at + delay, self.arena[departure.packet.id()]);
         let message = AnnouncedMessage { link, at, packet };
         self.region.announce(message, self.region.of_node[to as usize]);
     }
@@ -171,7 +171,7 @@ impl<O: Observer> DataPlane<O> {
 
     /// Sends a packet with a known departure to the other side.
     pub(crate) fn send_to_other_region(&mut self, link: u32, departure: Departure) {
-        let id = departure.packet;
+        let id = departure.packet.id();
         if self.region.announces && self.arena[id].is_message() {
             self.announce_message(link, departure);
         }
@@ -216,7 +216,7 @@ impl<O: Observer> DataPlane<O> {
         for crossing in letter.packets.drain(..) {
             let packet = self.admit(&crossing);
             let Crossing { link, mut departure, .. } = crossing;
-            departure.packet = packet;
+            departure.packet = departure.packet.with_id(packet);
             let number = link;
             let link = &mut self.ports.links[number as usize];
             link.accept_crossing(departure);
@@ -266,7 +266,7 @@ impl<O: Observer> DataPlane<O> {
             let packet = self.admit(crossing);
             let queued =
                 in_port(crossing) && rest.next().is_some_and(|held_packet| held_packet.queued);
-            let precedence = crossing.departure.precedence();
+            let precedence = crossing.departure.packet.precedence();
             lost.push(LostPacket { packet, queued, class: 0, precedence });
         }
         lost.extend(rest);

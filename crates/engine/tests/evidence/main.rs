@@ -9,6 +9,7 @@ mod delivered_marks;
 mod determinism;
 mod echo;
 mod event_free_hops;
+mod headers_on_wires;
 mod mpls;
 mod ns2;
 mod partition;
