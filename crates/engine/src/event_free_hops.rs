@@ -181,7 +181,8 @@ impl AnyDataPlane {
     fn offer_without_event(&mut self, index: u32) -> Option<u32> {
         let link = &self.ports.links[index as usize];
         let departure = *link.wire.get(link.forwarded);
-        let (at, id, node) = (departure.at + link.delay, departure.packet.id(), link.to);
+        let (at, id, node) =
+            (departure.at + link.delay, departure.packet.id_without_header(), link.to);
         if at >= self.event_free.horizon {
             return None;
         }

@@ -3,7 +3,7 @@
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::{DropKey, MarkKey};
 use crate::data_plane::{DataPlane, NextStep, PacketNotice};
-use crate::link::{Departure, IpHeader, OnwardHop, PacketOnWire, Port, PortKind};
+use crate::link::{Departure, OnwardHop, PacketOnWire, Port, PortKind};
 use crate::mpls::NextHop;
 use crate::observer::{Event, Observer};
 use crate::queue::{QueueDecision, SizeAndMarks};
@@ -39,17 +39,17 @@ impl<O: Observer> DataPlane<O> {
             // delay of the link ago: a line of them is asked for before the first of it is read.
             let head = link.wire.head();
             let behind = link.wire.get(head.wrapping_add(1)).packet;
-            if behind.header().is_none() {
-                self.arena.prefetch(behind.id());
+            if !behind.has_header() {
+                self.arena.prefetch(behind.id_without_header());
             }
             link.wire.fetch(head.wrapping_add(ENTRIES_AHEAD));
             self.clock.schedule_new_arrival(index as u32, due);
         }
         let to = link.to;
-        if let Some(header) = departure.packet.header() {
-            return self.receive_header(to, departure.packet, header);
+        if departure.packet.has_header() {
+            return self.receive_header(to, departure.packet);
         }
-        let id = departure.packet.id();
+        let id = departure.packet.id_without_header();
         // The flag lies in the line that is read anyway.
         if link.has_far_end {
             return self.meet_far_end(index, departure);
@@ -67,7 +67,7 @@ impl<O: Observer> DataPlane<O> {
     #[inline(never)]
     fn meet_far_end(&mut self, index: usize, departure: Departure) -> NextStep {
         let link = &mut self.ports.links[index];
-        let (to, id) = (link.to, departure.packet.id());
+        let (to, id) = (link.to, departure.packet.id_without_header());
         if let Some(far_end) = &mut link.far_end {
             let lost = far_end.loss > 0.0 && far_end.random.uniform() < far_end.loss
                 || !far_end.scripted.is_empty() && far_end.loses(&self.arena[id]);
@@ -88,7 +88,7 @@ impl<O: Observer> DataPlane<O> {
     /// A packet that was not lost on its wire meets the functions at the far end.
     pub(crate) fn enter_far_end(&mut self, index: usize, departure: Departure) -> NextStep {
         let link = &mut self.ports.links[index];
-        let (to, id) = (link.to, departure.packet.id());
+        let (to, id) = (link.to, departure.packet.id_without_header());
         let mut processor = None;
         if let Some(far_end) = &mut link.far_end {
             processor = far_end.processor;
@@ -115,7 +115,8 @@ impl<O: Observer> DataPlane<O> {
 
     /// An unlabelled packet with its header is at `node`.
     #[inline(never)]
-    fn receive_header(&mut self, node: u32, packet: PacketOnWire, header: IpHeader) -> NextStep {
+    fn receive_header(&mut self, node: u32, packet: PacketOnWire) -> NextStep {
+        let Some(header) = packet.header() else { return NextStep::Forwarded };
         let next = self.tables.fib.next(node, header.destination);
         if let Some(link) = self.ports.links.get(next as usize) {
             if header.ttl > 1 && link.takes_header(header.ip_bytes) {

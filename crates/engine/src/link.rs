@@ -12,7 +12,7 @@ mod inspection;
 mod lagging;
 mod plain;
 
-pub use departure::{Departure, IpHeader, PacketOnWire};
+pub use departure::{Departure, PacketOnWire};
 pub use failure::LostPacket;
 
 use crate::classful::ClassfulPort;
@@ -155,7 +155,7 @@ pub struct Link {
     capacity: u32,
     /// Whether its port marks labelled packets too (RFC 5129).
     pub marks_labelled: bool,
-    /// Whether unlabelled packets go on the wire with their headers if each has an event at the far end: the near
+    /// Whether unlabelled packets take their headers along on the wire if each has an event at the far end: the near
     /// end has only a plain port, and the far end only a node.
     pub carries_headers: bool,
     /// Counters of a FIFO's queue.

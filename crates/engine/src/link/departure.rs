@@ -31,7 +31,7 @@ const DESTINATION_SHIFT: u32 = 16;
 const MAX_PACKETS: u32 = 1 << TTL_SHIFT;
 const MAX_DESTINATIONS: u32 = HAS_HEADER >> DESTINATION_SHIFT;
 
-/// What a router needs of the IP header.
+/// Fields of the IP header that a router needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
     /// Time to live.
@@ -68,11 +68,18 @@ impl PacketOnWire {
             .then_some(Self { id_and_ttl: id | u32::from(packet.ttl) << TTL_SHIFT, size })
     }
 
+    /// Whether the header is here.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_header(self) -> bool {
+        self.size & HAS_HEADER != 0
+    }
+
     /// The header, if it is here.
     #[inline(always)]
     #[must_use]
     pub fn header(self) -> Option<IpHeader> {
-        (self.size & HAS_HEADER != 0).then_some(IpHeader {
+        self.has_header().then_some(IpHeader {
             ttl: (self.id_and_ttl >> TTL_SHIFT) as u8,
             destination: self.size >> DESTINATION_SHIFT & (MAX_DESTINATIONS - 1),
             ip_bytes: self.size & 0xffff,
@@ -82,7 +89,7 @@ impl PacketOnWire {
     /// The same without a header, by another number.
     #[must_use]
     pub fn with_id(self, id: PacketId) -> Self {
-        debug_assert!(self.header().is_none(), "its TTL would be lost");
+        debug_assert!(!self.has_header(), "its TTL would be lost");
         Self { id_and_ttl: id, ..self }
     }
 
@@ -97,17 +104,26 @@ impl PacketOnWire {
     #[inline(always)]
     #[must_use]
     pub fn id(self) -> PacketId {
-        match self.size & HAS_HEADER {
-            0 => self.id_and_ttl,
-            _ => self.id_and_ttl & (MAX_PACKETS - 1),
+        if self.has_header() {
+            self.id_and_ttl & (MAX_PACKETS - 1)
+        } else {
+            self.id_and_ttl
         }
+    }
+
+    /// Number of a packet whose header is not here.
+    #[inline(always)]
+    #[must_use]
+    pub fn id_without_header(self) -> PacketId {
+        debug_assert!(!self.has_header(), "the word has the TTL");
+        self.id_and_ttl
     }
 
     /// Bytes on the wire and drop precedence, if the header is not here.
     #[inline(always)]
     #[must_use]
     pub fn size(self) -> SizeAndMarks {
-        debug_assert!(self.header().is_none(), "the word has the header");
+        debug_assert!(!self.has_header(), "the word has the header");
         SizeAndMarks::from(self.size)
     }
 
@@ -143,7 +159,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is read, on links of any header; a packet whose number or destination has no room goes
+        /// Reads what was written, on links of any header; a packet whose number or destination has no room goes
         /// without.
         #[test]
         fn a_header_on_the_wire_is_that_of_the_packet(
@@ -153,7 +169,8 @@ mod tests {
             ttl in 1u8..,
             link_header in 0u32..100,
         ) {
-            let packet = Packet { ttl, ..Packet::new(7, dst, 1, ip_bytes, 0) };
+            let mut packet = Packet::new(7, dst, 1, ip_bytes, 0);
+            packet.ttl = ttl;
             let ip_bytes = u32::from(ip_bytes);
             let has_room = id < 1 << 24 && dst < 1 << 15;
             let carried = PacketOnWire::with_header(id, &packet);

@@ -18,13 +18,13 @@ impl Link {
         self.kind == PortKind::PlainFifo && !self.has_near_end
     }
 
-    /// Lets unlabelled packets go on the wire with their headers, if none but the port is at the near end and none
+    /// Lets unlabelled packets take their headers along on the wire, if none but the port is at the near end and none
     /// but the node at the far end.
     pub fn let_carry_headers(&mut self) {
         self.carries_headers = self.is_bare() && !self.has_far_end;
     }
 
-    /// Whether an unlabelled packet of so many bytes goes on the wire with its header.
+    /// Whether an unlabelled packet of so many bytes takes its header along on the wire.
     #[inline(always)]
     #[must_use]
     pub fn takes_header(&self, ip_bytes: u32) -> bool {
