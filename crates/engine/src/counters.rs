@@ -344,7 +344,7 @@ mod tests {
     /// Two keys compare as their parts do, in this order: flow, direction, link, node, class, precedence, cause.
     #[test]
     fn drops_are_in_the_order_of_their_keys_and_none_are_mixed_up() {
-        let numbers = [0, 1, 2, 0x0001_0000, u32::MAX];
+        let numbers = [0, 1, 2, 0x0001_0000, u32::MAX / 2, u32::MAX];
         let mut keys = Vec::new();
         for (place, number) in (0..6).flat_map(|place| numbers.map(|number| (place, number))) {
             for (other, second) in (0..6).flat_map(|other| [0, 1, 3].map(|second| (other, second)))

@@ -428,3 +428,20 @@ fn s5_5_10_a_loss_that_was_none_restores_bounds_and_mode() {
         assert_eq!(bounds.inflight_long, 150.0);
     }
 }
+
+/// The same for a loss that ended the start: it goes on, at once or after the round trip was probed.
+#[test]
+fn s5_5_10_a_loss_that_was_none_lets_the_start_go_on() {
+    for (mode, after) in [
+        (Mode::Drain, Mode::Startup),
+        (Mode::Cruise, Mode::Startup),
+        (Mode::ProbeTrip, Mode::ProbeTrip),
+    ] {
+        let mut drive = Drive::in_mode(mode);
+        drive.lose(7, 100, 1);
+        drive.control.full.reached = true;
+        drive.control.saved.mode = Some(Mode::Startup);
+        drive.control.undo_reduction(&mut drive.window, 0.0);
+        assert_eq!((drive.control.mode, drive.control.full.reached), (after, false));
+    }
+}
