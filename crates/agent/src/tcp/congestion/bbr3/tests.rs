@@ -429,7 +429,7 @@ fn s5_5_10_a_loss_that_was_none_restores_bounds_and_mode() {
     }
 }
 
-/// The same for a loss that ended the start: it goes on, at once or after the round trip was probed.
+/// The same for a loss that ended the start: it continues, at once or after the round trip was probed.
 #[test]
 fn s5_5_10_a_loss_that_was_none_lets_the_start_go_on() {
     for (mode, after) in [
