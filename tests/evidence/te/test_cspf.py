@@ -231,13 +231,18 @@ def test_a_node_to_pass_later_is_not_passed_before():
     assert "".join(graph.list_node_names(found.path)) == "SZWXYT"
 
 
-@pytest.mark.parametrize(("nodes", "least_refused"), [(2, 2**50), (3, -(-(2**53) // 12))])
+@pytest.mark.parametrize(
+    ("nodes", "least_refused"), [(2, 2**50), (3, -(-(2**53) // 12)), (17, 16_557_351_571_216)]
+)
 def test_metrics_whose_sums_could_pass_2_to_the_53_are_refused(nodes, least_refused):
-    """N nodes, a path of N arcs at most: a sum of N (4 m + 1) for N = 2 and 3 stays below 2^53."""
-    names = "ABC"[:nodes]
+    """N nodes, a path of N arcs at most: a sum of N (4 m + 1) for N = 2 and 3 stays below 2^53.
+
+    For 17 it is 17 (32 m + 1), which is 15 below at the greatest metric: with 2 for 1 it is above.
+    """
+    names, scale = "ABCDEFGHIJKLMNOPQ"[:nodes], 4 if nodes < 4 else 32
     for metric, is_refused in ((least_refused - 1, False), (least_refused, True)):
         graph = build_topology(names, [Arc("A", "B", 10, igp=metric)])
-        assert (nodes * (4 * metric + 1) >= 2**53) == is_refused
+        assert (nodes * (scale * metric + 1) >= 2**53) == is_refused
         if is_refused:
             with pytest.raises(ValueError, match=f"a metric of {metric} is too large for {nodes}"):
                 find_constrained_path(graph, 0, 1, PathConstraints(), graph.reservable)
