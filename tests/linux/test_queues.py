@@ -237,9 +237,10 @@ def test_rfc8290_s4_2_a_sparse_flow_waits_behind_bulk_flows_that_came_back_as_ne
     kernel = read_kernel_run(
         engine.run_in_guest(network.to_json(), 1, tmp_path, runner=quick), tmp_path
     )
-    for observed in (trace_simulator(network.data, 1), kernel):
+    # The guest's timers may come late by some 0.1 ms; a packet more or less takes 1.2.
+    for observed, margin_ms in ((trace_simulator(network.data, 1), 0.0), (kernel, 0.5)):
         delays_ms = observed.flows["sparse"].delay_ns / 1e6
-        assert at_least <= delays_ms.max() - 5.141 < below
+        assert at_least - margin_ms <= delays_ms.max() - 5.141 < below + margin_ms
 
 
 LINES = {
