@@ -275,6 +275,29 @@ def test_rfc4090_s4_1_a_path_that_asks_for_nothing_has_a_bypass_where_others_fin
     assert [(each.backup, each.paths) for each in plan.backups] == [("p.A-B", ("idle",))]
 
 
+def test_rfc4090_s3_2_paths_that_part_behind_a_node_have_a_bypass_of_it_each() -> None:
+    """All three cross X-A-B. Around B, `p` and `r` go on from C, and `q` from D."""
+    text = """\
+trunkline: 1
+nodes: [X, A, B, C, D, Z]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {X-A: {}, A-B: {}, B-C: {}, B-D: {}, A-Z: {}, Z-C: {}, Z-D: {}}
+paths: {p: {route: [X, A, B, C]}, q: {route: [X, A, B, D]}, r: {route: [X, A, B, C]}}
+flows:
+  f: {agent: udp, from: X, to: C, rate: 1 Mbit/s}
+  g: {agent: udp, from: X, to: D, rate: 1 Mbit/s}
+  h: {agent: udp, from: X, to: C, rate: 1 Mbit/s}
+trunks: {p: {path: p, flows: f}, q: {path: q, flows: g}, r: {path: r, flows: h}}
+run: {duration: 1 s}
+protections: {n: {path: all, kind: facility-bypass, backup: auto, protect: node, link: A-B}}
+"""
+    plan = protect(tl.loads(text))
+    assert {each.backup: (each.route, each.paths) for each in plan.backups} == {
+        "n.A-B-C": (("A", "Z", "C"), ("p", "r")),
+        "n.A-B-D": (("A", "Z", "D"), ("q",)),
+    }
+
+
 def test_rfc4090_s4_bypasses_of_a_node_do_not_share_bandwidth_and_those_of_its_links_do() -> None:
     """B fails for both paths at once: X-Y carries 4 and 3 Mbit/s. A link fails for one of them."""
     text = """\

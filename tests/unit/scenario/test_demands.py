@@ -11,6 +11,7 @@ from trunkline.importers.network import ImportRules, read_network
 from trunkline.scenario import ScenarioError
 from trunkline.scenario.fields import MAX_NAME_CHARACTERS
 from trunkline.scenario.resolved.replicas import BYTES_PER_FLOW, MEMORY_LIMIT
+from trunkline.scenario.units import MAX_RATE_BIT_S
 
 GML = """\
 graph [
@@ -111,6 +112,28 @@ run: {{duration: 1 s}}
     assert len(name) == length
     stem = name if length <= MAX_NAME_CHARACTERS else name[: MAX_NAME_CHARACTERS - 6]
     assert [*tl.load(tmp_path / "net.yaml").resolve().demands] == [stem, f"{stem}.2"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "scale", "found"),
+    [
+        (1, 0.5001, 1),
+        (1, 0.4999, None),
+        (MAX_RATE_BIT_S, 1.0, MAX_RATE_BIT_S),
+        (MAX_RATE_BIT_S // 2, 2.0, MAX_RATE_BIT_S),
+        (MAX_RATE_BIT_S // 2 + 1, 2.0, None),
+    ],
+)
+def test_a_demand_times_its_scale_is_a_rate_of_the_language_both_ends_included(
+    rate: int, scale: float, found: int | None
+) -> None:
+    demand = f"{{from: A, to: B, rate: {rate} bit/s, scale: {scale}}}"
+    text = f"{THREE_IN_A_LINE}demands: {{d: {demand}}}"
+    if found is None:
+        with pytest.raises(ScenarioError, match="after its scale"):
+            tl.loads(text)
+    else:
+        assert demands_of(tl.loads(text)) == {("A", "B"): found}
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ def resolve_demands(scenario: ResolvedScenario, problems: Problems) -> None:
             message = "from and to go with rate: matrices say who sends to whom"
             problems.add("relation", path, message, at_key=True)
             continue
-        check_class_known(scenario, demand.class_, (*path, "class"), problems)
+        if not _check_class_known(scenario, demand.class_, (*path, "class"), problems):
+            continue
         if demand.rate is not None:
             row = DemandRow(str(demand.from_), str(demand.to), demand.rate)
             _add_demand(scenario, name, row, demand, path, problems)
@@ -45,12 +46,14 @@ def resolve_demands(scenario: ResolvedScenario, problems: Problems) -> None:
         _resolve_matrix(scenario, name, demand, problems)
 
 
-def check_class_known(
+def _check_class_known(
     scenario: ResolvedScenario, class_: str, path: DocumentPath, problems: Problems
-) -> None:
-    """Report a class that has no template and is no DSCP."""
-    if class_ not in scenario.written.traffic and class_ not in DSCP_NAMES:
-        problems.add_unknown(path, "class", class_, [*scenario.written.traffic, *DSCP_NAMES])
+) -> bool:
+    """Report a class that has no template and is no DSCP, and return False for it."""
+    if class_ in scenario.written.traffic or class_ in DSCP_NAMES:
+        return True
+    problems.add_unknown(path, "class", class_, [*scenario.written.traffic, *DSCP_NAMES])
+    return False
 
 
 def _resolve_matrix(
@@ -71,9 +74,7 @@ def _resolve_matrix(
             zero += 1
         elif row.source == row.target:
             loops += 1
-        else:
-            if row.class_:
-                check_class_known(scenario, row.class_, (*path, "file"), problems)
+        elif not row.class_ or _check_class_known(scenario, row.class_, (*path, "file"), problems):
             _add_demand(
                 scenario, _find_free_name(scenario, row, demand), row, demand, path, problems
             )

@@ -67,7 +67,7 @@ def _make_flow(
     model = models.get(resolved_demand.class_)
     if model is None:
         if template is None:
-            flow_keys = {"agent": "udp", "dscp": DSCP_NAMES.get(resolved_demand.class_, 0)}
+            flow_keys = {"agent": "udp", "dscp": DSCP_NAMES[resolved_demand.class_]}
         else:
             flow_keys = {key: getattr(template, key) for key in template.model_fields_set}
         model = Udp.model_construct(None, **flow_keys, **ends, rate=rate)
