@@ -136,6 +136,24 @@ def test_a_demand_times_its_scale_is_a_rate_of_the_language_both_ends_included(
         assert demands_of(tl.loads(text)) == {("A", "B"): found}
 
 
+@pytest.mark.parametrize("ends", ["", "from: A", "to: B", "from: A, to: B"])
+@pytest.mark.parametrize("kind", ["rate: 1 Mbit/s", "lognormal: {total: 3 Mbit/s}"])
+def test_a_rate_has_both_ends_and_a_matrix_none(kind: str, ends: str) -> None:
+    text = f"{THREE_IN_A_LINE}demands: {{d: {{{', '.join(filter(None, (kind, ends)))}}}}}"
+    if ends.count(":") == (2 if kind.startswith("rate") else 0):
+        assert len(tl.loads(text).resolve().demands) == (1 if ends else 6)
+    else:
+        with pytest.raises(ScenarioError, match="from and to go with rate"):
+            tl.loads(text)
+
+
+def test_the_lognormal_matrix_of_two_nodes_gives_each_half_of_the_total() -> None:
+    """Demands are in proportion to the product of two masses, which has no order."""
+    text = THREE_IN_A_LINE.replace("[A, B, C]", "[A, B]").replace(", B-C: {rate: 10 Mbit/s}", "")
+    found = demands_of(tl.loads(f"{text}demands: {{d: {{lognormal: {{total: 3 Mbit/s}}}}}}"))
+    assert found == {("A", "B"): 1_500_000, ("B", "A"): 1_500_000}
+
+
 @pytest.mark.parametrize(
     "kind",
     ["gravity: {out: {A: 1 Mbit/s, B: 1 Mbit/s, C: 1 Mbit/s}}", "lognormal: {total: 3 Mbit/s}"],

@@ -306,3 +306,38 @@ def test_a_path_without_room_says_how_much_is_left(taken: str, left: str) -> Non
     [(place, message)] = list_messages(text)
     expected = f"path q is not placed: bandwidth: 2 Mbit/s is asked, {left} is unreserved"
     assert (place, message.partition(";")[0]) == ("paths[q]", expected)
+
+
+@pytest.mark.parametrize("kind", ["backup", "one-plus-one", "facility-bypass", "detour"])
+def test_rfc4090_s3_a_local_backup_joins_further_on_and_others_go_from_end_to_end(
+    kind: str,
+) -> None:
+    """All pairs of ends, among them Y, which is not on the path."""
+    template = f"""\
+trunkline: 1
+nodes: [A, B, C, D, Y, Z]
+defaults: {{link: {{rate: 10 Mbit/s}}}}
+links: {{A-B: {{}}, B-C: {{}}, C-D: {{}}, A-Z: {{}}, B-Z: {{}}, C-Z: {{}}, D-Z: {{}}, Y-Z: {{}}}}
+paths:
+  p: {{route: [A, B, C, D], php: false}}
+  b: {{route: [FIRST, Z, LAST], php: false}}
+flows: {{f: {{agent: udp, from: A, to: D, rate: 1 Mbit/s}}}}
+trunks: {{t: {{path: p, flows: f}}}}
+protections: {{g: {{path: WHICH, kind: {kind}, backup: b}}}}
+run: {{duration: 1 s}}
+"""
+    is_end_to_end = kind in ("backup", "one-plus-one")
+    for first, last in itertools.permutations("ABCDY", 2):
+        is_sound = "Y" not in (first, last) and first < last
+        if is_end_to_end:
+            is_sound = (first, last) == ("A", "D")
+        text = template.replace("FIRST", first).replace("LAST", last)
+        if is_sound:
+            assert tl.loads(text.replace("WHICH", "p")).resolve().protections["g"].path == ("p",)
+        else:
+            begins = "begin at A and end at D" if is_end_to_end else "begin at a node of path p"
+            [(_, message)] = list_messages(text.replace("WHICH", "p"))
+            assert message.startswith(f"path b must {begins}")
+        if kind in ("backup", "facility-bypass"):
+            of_all = tl.loads(text.replace("WHICH", "all")).resolve().protections["g"].path
+            assert of_all == (("p",) if is_sound else ())
