@@ -396,6 +396,7 @@ def test_rfc9855_a_repair_to_the_end_of_a_segment_goes_around_its_link(
     document = "path: one, kind: ti-lfa, protect: node, backup: auto"
     plan = protect(tl.load(text + f"protections: {{p: {{{document}}}}}\n"))
     assert [each.around for each in plan.backups] == [first, "link B->C"]
+    assert (plan.places, plan.coverage) == (2, 1.0)
 
 
 def test_a_route_over_a_named_one_of_parallel_links_reserves_on_that_one() -> None:

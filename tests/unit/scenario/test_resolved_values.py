@@ -341,3 +341,16 @@ run: {{duration: 1 s}}
         if kind in ("backup", "facility-bypass"):
             of_all = tl.loads(text.replace("WHICH", "all")).resolve().protections["g"].path
             assert of_all == (("p",) if is_sound else ())
+
+
+def test_what_rides_a_path_with_a_fault_is_judged_no_further() -> None:
+    """`q` over the tunnel `p` and `r` over `q`: a detour of `r` would be a fault of its own."""
+    text = LINE + (
+        "paths: {p: {route: ROUTE}, q: {route: [A, D, C], through: p},"
+        " r: {route: [A, C, B], through: q}, b: {route: [A, B]}}\n"
+        "protections: {g: {path: r, kind: detour, backup: b}}\n"
+    )
+    fault = ("paths[p].route[1]", "no link leads from A to D")
+    assert list_messages(text.replace("ROUTE", "[A, D]")) == [fault]
+    found = list_messages(text.replace("ROUTE", "[A, B, C, D]"))
+    assert found == [("protections[g].kind", "detour needs paths that ride no tunnel")]
