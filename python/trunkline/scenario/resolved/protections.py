@@ -46,15 +46,15 @@ def find_span(
     None if the backup does not begin and end on the working path as its kind needs.
     """
     nodes = scenario.routes[working].nodes
-    whole = 0, len(nodes) - 1
+    whole_route = 0, len(nodes) - 1
     if protection.backup is None:
-        return whole
+        return whole_route
     backup_nodes = scenario.routes[protection.backup].nodes
     if backup_nodes[0] not in nodes or backup_nodes[-1] not in nodes:
         return None
     first, last = nodes.index(backup_nodes[0]), nodes.index(backup_nodes[-1])
     is_end_to_end = protection.kind in ("backup", "one-plus-one")
-    if first >= last or (is_end_to_end and (first, last) != whole):
+    if first >= last or (is_end_to_end and (first, last) != whole_route):
         return None
     return first, last
 
