@@ -10,7 +10,7 @@ import pytest
 import trunkline as tl
 from trunkline.scenario import Scenario, ScenarioError
 from trunkline.scenario.resolved.head_constraints import list_head_constraints
-from trunkline.scenario.resolved.signalled_paths import list_signalled_paths
+from trunkline.scenario.resolved.signalled_paths import find_links_of_route, list_signalled_paths
 
 LINE = """\
 trunkline: 1
@@ -354,3 +354,51 @@ def test_what_rides_a_path_with_a_fault_is_judged_no_further() -> None:
     assert list_messages(text.replace("ROUTE", "[A, D]")) == [fault]
     found = list_messages(text.replace("ROUTE", "[A, B, C, D]"))
     assert found == [("protections[g].kind", "detour needs paths that ride no tunnel")]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["p"], ["A->B", "B->C", "C->D"]),
+        (["A"], ["C->D"]),
+        (["A", "B"], ["A->B"]),
+        (["A", "B", "C"], ["A->B", "B->C"]),
+        (["A", "C"], None),
+        (["A", "B", "D"], None),
+        (["over"], None),
+        (["B"], None),
+        (["auto"], None),
+        ([], None),
+    ],
+)
+def test_the_links_of_a_route_are_those_between_its_nodes_or_of_the_path_it_names(
+    words: list[str], found: list[str] | None
+) -> None:
+    """Alone, A is the path of that name; `over` has a tunnel besides a link, which has no link."""
+    text = LINE + (
+        "paths: {p: {route: [A, B, C, D]}, A: {route: [C, D]}, t: {route: [A, B, C]},"
+        " over: {route: [A, C, D], through: t}}\n"
+    )
+    assert find_links_of_route(tl.loads(text).resolve(), words) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "is_known"),
+    [
+        ("one", True),
+        ("one[0]", False),
+        ("many", True),
+        ("many[0]", True),
+        ("many[2]", True),
+        ("many[3]", False),
+        ("none[0]", False),
+        ("none", False),
+        ("[0]", False),
+    ],
+)
+def test_a_name_means_a_flow_or_one_of_its_replicas_from_0(name: str, is_known: bool) -> None:
+    flow = "agent: udp, from: A, to: B, rate: 1 Mbit/s"
+    resolved = tl.loads(
+        f"{LINE}flows: {{one: {{{flow}}}, many: {{{flow}, replicate: 3}}}}\n"
+    ).resolve()
+    assert resolved.has_flow(name) == is_known
