@@ -214,6 +214,32 @@ def test_link_narrows_what_is_protected() -> None:
     assert [each.backup for each in plan.backups] == ["frr.A-B", "frr.B-C"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "route", "links"),
+    [
+        ("facility-bypass", "route: [A, B, C]", None),
+        ("facility-bypass, protect: node", "route: [A, B, C]", ("A->B",)),
+        ("detour", "route: [A, B, C]", ("A->B",)),
+        ("ti-lfa", "from: A, segments: [B, C]", None),
+        ("ti-lfa", "from: A, segments: C", ("A->B",)),
+        ("backup", "route: [A, B, C]", ("A-B",)),
+    ],
+)
+def test_rfc4090_s6_a_node_repairs_the_link_behind_it_where_its_backup_goes_around_more(
+    kind: str, route: str, links: tuple[str, ...] | None
+) -> None:
+    """A backup of that link alone, and one from end to end of all links, need no such key."""
+    text = RING.replace("route: [A, B, C]", route)
+    for narrowed in (", link: A-B", ""):
+        document = f"path: one, backup: auto, kind: {kind}{narrowed}"
+        made = tl.load(f"{text}protections: {{p: {{{document}}}}}\n").resolve().protections
+        first, *others = made.values()
+        is_written = links is not None and (bool(narrowed) or kind != "backup")
+        assert ("link" in first.model_fields_set) == is_written
+        assert first.link == (links if is_written else ())
+        assert len(others) == (0 if narrowed or kind == "backup" else 1)
+
+
 def test_constraints_hold_for_backups() -> None:
     text = RING.replace("D-A: {}", "D-A: {te: {colours: red}}")
     document = "kind: facility-bypass, constraints: {exclude: red}"
