@@ -257,3 +257,23 @@ run: {duration: 1 s}
 """
     flows = compile(load(text)).data["flows"][:2]
     assert [(each["fec"], each["fec_reverse"]) for each in flows] == [(1, 3), (4, 5)]
+
+
+def test_rfc2328_a_1_and_rfc4594_3_1_messages_are_cs6_and_those_of_ospf_go_one_hop() -> None:
+    """CS6 is 48; an IP header is 20 bytes. RFC 5036 and RFC 2205 leave the TTL: 255, the most."""
+    text = """\
+trunkline: 1
+nodes: [A, B]
+links: {A-B: {rate: 10 Mbit/s}}
+paths: {p: {route: [A, B]}}
+signalling: {kind: rsvp-te}
+routing: {ospf: {}, ldp: {}}
+run: {duration: 1 s}
+"""
+    always = {"src": 0, "dst": 1, "start_ns": 0, "stop_ns": None, "start_jitter_ns": 0}
+    always |= {"fec": 0, "fec_reverse": 0, "dscp": 48}
+    always["agent"] = {"protocol": "control", "header_bytes": 20}
+    assert compile(load(text)).data["flows"] == [
+        {"name": name, "ttl": ttl, **always}
+        for name, ttl in (("rsvp-te", 255), ("ospf", 1), ("ldp", 255))
+    ]

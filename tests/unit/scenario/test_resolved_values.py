@@ -402,3 +402,26 @@ def test_a_name_means_a_flow_or_one_of_its_replicas_from_0(name: str, is_known: 
         f"{LINE}flows: {{one: {{{flow}}}, many: {{{flow}, replicate: 3}}}}\n"
     ).resolve()
     assert resolved.has_flow(name) == is_known
+
+
+@pytest.mark.parametrize(
+    ("route", "at", "message"),
+    [
+        ("[]", "", "a route begins and ends with a node, and they differ"),
+        ("[A]", "", "a route begins and ends with a node, and they differ"),
+        ("[A, A-B]", "", "a route begins and ends with a node, and they differ"),
+        ("[A, B, B-C]", "", "a route begins and ends with a node, and they differ"),
+        ("[A-B, A]", "[0]", "there is no node A-B"),
+        ("[A, A-B, A-B, B]", "[2]", "there is no node A-B"),
+        ("[A, X, B]", "[1]", "there is no node X"),
+        ("[A, A]", "[1]", "the route passes A twice"),
+        ("[A, B, A]", "[2]", "the route passes A twice"),
+        ("[A, C]", "[1]", "no link leads from A to C"),
+        ("[A, B-C, B]", "[2]", "no link leads from A to B by link B-C"),
+    ],
+)
+def test_a_route_has_two_nodes_or_more_each_once_and_at_most_a_link_between_two(
+    route: str, at: str, message: str
+) -> None:
+    found = list_messages(f"{LINE}paths: {{p: {{route: {route}}}}}\n")
+    assert found == [(f"paths[p].route{at}", message)]
