@@ -16,6 +16,8 @@ def test_percentage_error_is_relative_to_the_published_value() -> None:
 
 def test_log_ratio_counts_twice_and_half_alike() -> None:
     assert mean_log_ratio([20], [10]) == mean_log_ratio([5], [10]) == pytest.approx(math.log(2))
+    # ln 2 and 3 ln 2: mean 2 ln 2.
+    assert mean_log_ratio([20, 5], [10, 40]) == pytest.approx(2 * math.log(2))
 
 
 def test_cells_must_match_and_there_must_be_some() -> None:
