@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use trunkline_agent::tcp::Variant;
-use trunkline_agent::udp::{Arrivals, MediaConfig, Size};
+use trunkline_agent::udp::{Arrivals, Size};
 use trunkline_engine::network::{Agent, Measure, Queue, Ttl};
 use trunkline_packet::Packet;
 use trunkline_port::aqm::{AqmConfig, RedConfig, Spacing, Unit};
@@ -254,22 +254,14 @@ fn a_flow_that_would_start_at_its_stop_never_begins() {
 /// What is due at the very time of a flow's stop is not sent, a nanosecond before it is.
 #[test]
 fn a_source_of_datagrams_sends_nothing_at_its_stop() {
-    let media = MediaConfig {
-        min_bit_s: MBIT / 10,
-        ladder_bit_s: vec![],
-        priority: 1.0,
-        frame_ns: 40 * MS,
-        playout_ns: 100 * MS,
-        ecn: false,
-    };
     let fixed = Size::Fixed { bytes: 500 };
     for agent in [
         cbr(MBIT, 500),
         poisson(MBIT, fixed.clone()),
         on_off(MBIT, 500, 10 * MS, 10 * MS),
         schedule(&[(MS, 100), (2 * MS, 100), (3 * MS, 100), (4 * MS, 100), (5 * MS, 100)]),
-        udp(Arrivals::Tfrc { max_bit_s: None }, 1, fixed.clone()),
-        udp(Arrivals::Media(media.into()), MBIT, fixed),
+        udp(Arrivals::Tfrc { max_bit_s: None }, 1, fixed),
+        media(MBIT, 500),
     ] {
         let mut lab = Lab::chain(&["a", "b"], 10 * MBIT, 10 * MS);
         lab.flow("f", "a", "b", agent.clone());

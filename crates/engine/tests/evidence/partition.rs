@@ -5,7 +5,7 @@ use crate::support::*;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use trunkline_agent::tcp::{DelayedAck, TcpConfig, Variant};
-use trunkline_agent::udp::{Arrivals, MediaConfig, Size};
+use trunkline_agent::udp::Size;
 use trunkline_agent::workload::{
     OpenConfig, PagesConfig, Rule, Times, TransferGaps, TransferSizes, VideoConfig,
 };
@@ -315,20 +315,7 @@ fn connections_that_users_keep_take_one_thread() {
 #[test]
 fn interactive_media_take_one_thread() {
     let mut lab = Lab::chain(&["a", "b"], 2 * MBIT, MS);
-    let media = MediaConfig {
-        min_bit_s: MBIT / 10,
-        ladder_bit_s: vec![],
-        priority: 1.0,
-        frame_ns: 40 * MS,
-        playout_ns: 100 * MS,
-        ecn: false,
-    };
-    lab.flow(
-        "media",
-        "a",
-        "b",
-        udp(Arrivals::Media(media.into()), MBIT, Size::Fixed { bytes: 1_000 }),
-    );
+    lab.flow("media", "a", "b", media(MBIT, 1_000));
     lab.lasting(0, SECOND);
     assert!(matches!(run_cut(&lab.network, 7, &[0, 1], NEVER), Err(RunError::Invalid(_))));
     lab.network.flows[0].agent = cbr(MBIT, 1_000).into();

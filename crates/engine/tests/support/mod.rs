@@ -12,7 +12,7 @@ mod tunnel;
 pub use ports::{by_flow, cake, drr, fifo, hfsc, priority, queue, tbf, wfq, wrr, UNLIMITED};
 pub use runs::{replicate, Outcome};
 pub use stats::{binomial_interval, jain, Interval};
-pub use traffic::{cbr, on_off, poisson, schedule, sizes, tcp, udp};
+pub use traffic::{cbr, media, on_off, poisson, schedule, sizes, tcp, udp};
 pub use tunnel::{Removal, Tunnel};
 
 use trunkline_engine::network::{

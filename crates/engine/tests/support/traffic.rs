@@ -1,8 +1,8 @@
 //! Agents.
 
-use super::{MS, SECOND};
+use super::{MBIT, MS, SECOND};
 use trunkline_agent::tcp::{CongestionConfig, TcpConfig, Variant};
-use trunkline_agent::udp::{Arrivals, Size, UdpConfig};
+use trunkline_agent::udp::{Arrivals, MediaConfig, Size, UdpConfig};
 use trunkline_engine::network::Agent;
 
 pub fn udp(arrivals: Arrivals, rate_bit_s: u64, size: Size) -> Agent {
@@ -28,6 +28,19 @@ pub fn on_off(rate_bit_s: u64, bytes: u32, mean_on_ns: u64, mean_off_ns: u64) ->
 pub fn schedule(datagrams: &[(u64, u32)]) -> Agent {
     let (times_ns, sizes) = datagrams.iter().copied().unzip();
     udp(Arrivals::Schedule { times_ns, sizes }, 1, Size::Fixed { bytes: 1 })
+}
+
+/// Frames of 40 ms of interactive media, from a tenth of 1 Mbit/s to a rate; they play after 100 ms.
+pub fn media(max_bit_s: u64, bytes: u32) -> Agent {
+    let media = MediaConfig {
+        min_bit_s: MBIT / 10,
+        ladder_bit_s: vec![],
+        priority: 1.0,
+        frame_ns: 40 * MS,
+        playout_ns: 100 * MS,
+        ecn: false,
+    };
+    udp(Arrivals::Media(media.into()), max_bit_s, Size::Fixed { bytes })
 }
 
 /// Equally likely sizes [B].
