@@ -4,7 +4,6 @@ use crate::random::any_lab;
 use crate::support::*;
 use proptest::prelude::*;
 use trunkline_agent::tcp::{TcpConfig, Variant};
-use trunkline_engine::network::recovery::{Failure, Outage, Outages};
 use trunkline_engine::network::{
     Agent, Classifier, Conditioner, Ecmp, Link, Measure, Path, Processing, Queue, Ttl,
 };
@@ -140,8 +139,7 @@ fn a_hop_has_an_event_only_where_a_difference_would_show() {
             lab.network.links.last_mut().expect("laid").ingress = Some(0);
         }),
         ("failure later", true, &|lab| {
-            let failure = late_failure(lab);
-            lab.network.recovery.failures.push(failure);
+            fail_late(lab);
         }),
         ("processing elsewhere", true, &|lab| {
             let node = lab.node("z") as usize;
@@ -243,24 +241,15 @@ fn events_that_are_left_out_are_counted_for_each_kind_of_port() {
             lab.network.links[2].account = true;
             lab.lasting(SECOND / 10, SECOND / 2);
             let without = lab.run(3);
-            let failure = late_failure(&lab);
-            lab.network.recovery.failures.push(failure);
+            fail_late(&mut lab);
             assert!(without.bits(&[]) == lab.run(3).bits(&[]), "{:?}, {linux}", port.scheduler);
         }
     }
 }
 
-/// A failure after the end.
-fn late_failure(lab: &Lab) -> Failure {
-    let failed_ns = 2 * lab.network.run.duration_ns;
-    let at = vec![Outage { failed_ns, repaired_ns: None }];
-    Failure {
-        name: "late".into(),
-        links: vec![0],
-        node: false,
-        outages: Outages::Fixed { at },
-        drain: None,
-    }
+/// Adds a failure after the end.
+fn fail_late(lab: &mut Lab) {
+    lab.fail("late", vec![0], &[(2 * lab.network.run.duration_ns, 0)]);
 }
 
 proptest! {
@@ -290,8 +279,7 @@ proptest! {
             }
         }
         let without = lab.run(11);
-        let failure = late_failure(&lab);
-        lab.network.recovery.failures.push(failure);
+        fail_late(&mut lab);
         prop_assert!(without.bits(&[]) == lab.run(11).bits(&[]));
     }
 }

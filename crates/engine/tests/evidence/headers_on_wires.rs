@@ -4,7 +4,6 @@
 use crate::random::any_lab;
 use crate::support::*;
 use proptest::prelude::*;
-use trunkline_engine::network::recovery::{Failure, Outage, Outages};
 use trunkline_engine::network::Flow;
 
 /// From so many flows on a network outgrows the caches.
@@ -28,15 +27,7 @@ proptest! {
             }
         }
         if fails {
-            lab.network.recovery.failures.push(Failure {
-                name: "cut".into(),
-                links: vec![0],
-                node: false,
-                outages: Outages::Fixed {
-                    at: vec![Outage { failed_ns: end_ns / 2, repaired_ns: Some(end_ns / 4 * 3) }],
-                },
-                drain: None,
-            });
+            lab.fail("cut", vec![0], &[(end_ns / 2, end_ns / 4 * 3)]);
         }
         let idle = Flow { start_ns: 2 * end_ns, ..lab.network.flows[0].clone() };
         lab.network.flows.extend((0..IDLE_FLOWS).map(|n| Flow { name: format!("idle{n}"), ..idle.clone() }));

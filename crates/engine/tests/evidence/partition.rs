@@ -9,7 +9,6 @@ use trunkline_agent::udp::Size;
 use trunkline_agent::workload::{
     OpenConfig, PagesConfig, Rule, Times, TransferGaps, TransferSizes, VideoConfig,
 };
-use trunkline_engine::network::recovery::{Failure, Outage, Outages};
 use trunkline_engine::network::{
     Agent, FlowKey, Flows, Hosts, Measure, Opened, Overflow, Queue, Transfers, Ttl,
 };
@@ -249,14 +248,7 @@ fn a_packet_that_leaves_when_its_link_fails_is_lost_for_the_same_cause() {
         let mut lab = Lab::chain(&["a", "b"], 8 * MBIT, 3 * MS);
         lab.feed(0, port);
         lab.flow("cbr", "a", "b", cbr(16 * MBIT, 1_000));
-        let at = vec![Outage { failed_ns, repaired_ns: Some(failed_ns + 20 * MS) }];
-        lab.network.recovery.failures.push(Failure {
-            name: "cut".into(),
-            links: vec![0, 1],
-            node: false,
-            outages: Outages::Fixed { at },
-            drain: None,
-        });
+        lab.fail("cut", vec![0, 1], &[(failed_ns, failed_ns + 20 * MS)]);
         lab.lasting(0, 60 * MS);
         let uncut = lab.run(1);
         let cut = bits(run_cut(&lab.network, 1, &[0, 1], NEVER).expect("the run ends"));

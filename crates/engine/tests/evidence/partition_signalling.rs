@@ -9,7 +9,7 @@ use trunkline_control::rsvp::config::{
     Action, AutoBandwidth, Binding, ClassTypes, Hop, Order, Protection, Requests, Session,
 };
 use trunkline_control::rsvp::{RsvpConfig, EVENTS};
-use trunkline_engine::network::recovery::{Detection, Failure, Outage, Outages};
+use trunkline_engine::network::recovery::Detection;
 use trunkline_engine::network::signalling::Signalling;
 use trunkline_engine::network::{
     Agent, Classifier, Conditioner, Control, Measure, Path, Processing, Reorder, Scripted,
@@ -283,15 +283,7 @@ fn signalled_ring(options: Options) -> Lab {
     }
     lab.network.signalling = Some(Signalling { detection, ldp, ospf, rsvp: Some(rsvp) });
     let links = vec![lab.between("n1", "n2"), lab.between("n2", "n1")];
-    lab.network.recovery.failures.push(Failure {
-        name: "cut".into(),
-        links,
-        node: false,
-        outages: Outages::Fixed {
-            at: vec![Outage { failed_ns: 900 * MS, repaired_ns: Some(1_500 * MS) }],
-        },
-        drain: None,
-    });
+    lab.fail("cut", links, &[(900 * MS, 1_500 * MS)]);
     lab.lasting(250 * MS, 2 * SECOND);
     lab
 }

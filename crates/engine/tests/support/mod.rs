@@ -15,6 +15,7 @@ pub use stats::{binomial_interval, jain, Interval};
 pub use traffic::{cbr, media, on_off, poisson, schedule, sizes, tcp, udp};
 pub use tunnel::{Removal, Tunnel};
 
+use trunkline_engine::network::recovery::{Failure, Outage, Outages};
 use trunkline_engine::network::{
     Agent, Flow, Link, Measure, Network, Node, PortConfig, Probe, Run,
 };
@@ -167,6 +168,21 @@ impl Lab {
             Probe { measure, target: target as u32, class: None, precedence: None, step_ns };
         self.network.probes.push(probe);
         self.network.probes.len() - 1
+    }
+
+    /// Takes links down together, each time from the first instant until the second, or for good where that is 0.
+    pub fn fail(&mut self, name: &str, links: Vec<u32>, outages: &[(u64, u64)]) -> &mut Failure {
+        let at = outages
+            .iter()
+            .map(|&(failed_ns, repaired_ns)| Outage {
+                failed_ns,
+                repaired_ns: (repaired_ns > 0).then_some(repaired_ns),
+            })
+            .collect();
+        let outages = Outages::Fixed { at };
+        let failures = &mut self.network.recovery.failures;
+        failures.push(Failure { name: name.into(), links, node: false, outages, drain: None });
+        failures.last_mut().expect("just pushed")
     }
 
     /// Sets length and warm-up.

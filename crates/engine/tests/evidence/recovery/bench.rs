@@ -1,9 +1,7 @@
 //! The network of these tests: a working path S-A-B-T and a backup S-C-D-E-T, all links alike.
 
 use crate::support::{cbr, Lab, Outcome, Removal, Tunnel, MBIT, MS, SECOND};
-use trunkline_engine::network::recovery::{
-    Detection, Failure, Outage, Outages, Protection, ProtectionKind, Switch,
-};
+use trunkline_engine::network::recovery::{Detection, Protection, ProtectionKind, Switch};
 use trunkline_engine::network::Ttl;
 
 /// 1000 B at 8 Mbit/s: 1 ms a packet; 5 ms a link.
@@ -42,24 +40,6 @@ impl Bench {
     /// Links between two nodes, both directions.
     pub fn both(&mut self, a: &str, b: &str) -> Vec<u32> {
         vec![self.lab.between(a, b), self.lab.between(b, a)]
-    }
-
-    pub fn fail(&mut self, name: &str, links: Vec<u32>, outages: &[(u64, u64)]) {
-        let at = outages
-            .iter()
-            .map(|&(failed_ns, repaired_ns)| Outage {
-                failed_ns,
-                repaired_ns: (repaired_ns > 0).then_some(repaired_ns),
-            })
-            .collect();
-        let outages = Outages::Fixed { at };
-        self.lab.network.recovery.failures.push(Failure {
-            name: name.into(),
-            links,
-            node: false,
-            outages,
-            drain: None,
-        });
     }
 
     /// 1:1 by the backup, repaired by the head; all times zero.

@@ -2,7 +2,7 @@
 
 use super::bench::{times, Bench};
 use crate::support::{drr, fifo, schedule, Lab, Outcome, MS, SECOND, UNLIMITED};
-use trunkline_engine::network::recovery::{Detection, Failure, Outage, Outages};
+use trunkline_engine::network::recovery::{Detection, Outages};
 use trunkline_engine::network::{FlowKey, Flows, Hosts, Overflow, Queue};
 use trunkline_packet::Cause;
 use trunkline_port::aqm::{AqmConfig, DualPi2Config};
@@ -24,7 +24,7 @@ fn lost(outcome: &Outcome, flow: usize) -> i64 {
 fn cbr_loses_what_was_in_flight_and_what_detection_notification_hold_off_and_switch_take() {
     let mut bench = Bench::new();
     let cut = bench.both("A", "B");
-    bench.fail("cut", cut, &[(SECOND, 0)]);
+    bench.lab.fail("cut", cut, &[(SECOND, 0)]);
     let protection = bench.protect(Detection::LossOfSignal { delay_ns: 10 * MS });
     protection.processing_ns = MS;
     protection.hold_off_ns = 20 * MS;
@@ -52,7 +52,7 @@ fn cbr_loses_what_was_in_flight_and_what_detection_notification_hold_off_and_swi
 fn a_switch_after_zero_loses_the_packets_in_flight_alone() {
     let mut bench = Bench::new();
     let cut = bench.both("S", "A");
-    bench.fail("cut", cut, &[(SECOND, 0)]);
+    bench.lab.fail("cut", cut, &[(SECOND, 0)]);
     bench.protect(FIXED_0);
     let outcome = bench.lab.run(1);
     // On S-A from t to t + 6.004 ms: sent at 994 (arrives at 1000.004), 996 and 998 ms.
@@ -68,7 +68,7 @@ fn packets_waiting_and_packets_under_way_are_counted_by_cause() {
     bench.lab.network.flows[bench.flow].agent = agent.into();
     bench.lab.lasting(0, 100 * MS);
     let cut = bench.both("S", "A");
-    bench.fail("cut", cut, &[(50 * MS, 0)]);
+    bench.lab.fail("cut", cut, &[(50 * MS, 0)]);
     let outcome = bench.lab.run(1);
     // Every 0.5 ms a packet comes and every 1.004 ms one leaves. By 50 ms (the control comes
     // before the packet of 50 ms) 100 came and 49 left (at 49 x 1.004 = 49.196 ms); 5 ms of
@@ -88,11 +88,11 @@ fn the_failure_of_a_node_is_that_of_all_its_links() {
         let mut links = bench.both("S", "A");
         links.extend(bench.both("A", "B"));
         if node {
-            bench.fail("node", links, &[(SECOND, 2 * SECOND)]);
+            bench.lab.fail("node", links, &[(SECOND, 2 * SECOND)]);
             bench.lab.network.recovery.failures[0].node = true;
         } else {
             for link in links {
-                bench.fail("link", vec![link], &[(SECOND, 2 * SECOND)]);
+                bench.lab.fail("link", vec![link], &[(SECOND, 2 * SECOND)]);
             }
         }
         bench.protect(Detection::LossOfSignal { delay_ns: 10 * MS });
@@ -115,8 +115,8 @@ fn the_failure_of_a_node_is_that_of_all_its_links() {
 fn two_failures_at_one_instant_lose_everything_until_the_first_repair() {
     let mut bench = Bench::new();
     let (working, backup) = (bench.both("A", "B"), bench.both("C", "D"));
-    bench.fail("working", working, &[(SECOND, 2 * SECOND)]);
-    bench.fail("backup", backup, &[(SECOND, 0)]);
+    bench.lab.fail("working", working, &[(SECOND, 2 * SECOND)]);
+    bench.lab.fail("backup", backup, &[(SECOND, 0)]);
     bench.protect(FIXED_0);
     let outcome = bench.lab.run(1);
     // Working, cut at 1 s: sent from 988 ms on (see the first test) until 998 ms: 6. Sent from 1 s
@@ -130,7 +130,7 @@ fn two_failures_at_one_instant_lose_everything_until_the_first_repair() {
 fn a_flap_shorter_than_detection_goes_unnoticed_and_costs_its_own_packets() {
     let mut bench = Bench::new();
     let cut = bench.both("S", "A");
-    bench.fail("flap", cut, &[(SECOND, SECOND + 5 * MS)]);
+    bench.lab.fail("flap", cut, &[(SECOND, SECOND + 5 * MS)]);
     bench.protect(Detection::LossOfSignal { delay_ns: 10 * MS });
     let outcome = bench.lab.run(1);
     assert!(times(&outcome, "detected").is_empty());
@@ -144,7 +144,7 @@ fn a_flap_shorter_than_detection_goes_unnoticed_and_costs_its_own_packets() {
 fn a_path_that_is_down_for_the_whole_run_delivers_nothing() {
     let mut bench = Bench::new();
     let cut = bench.both("S", "A");
-    bench.fail("for good", cut, &[(0, 0)]);
+    bench.lab.fail("for good", cut, &[(0, 0)]);
     let outcome = bench.lab.run(1);
     assert_eq!(outcome.flow(bench.flow, "packets_delivered") as i64, 0);
     assert_eq!(outcome.drops(Cause::LinkDown), 5000);
@@ -155,7 +155,7 @@ fn a_path_that_is_down_for_the_whole_run_delivers_nothing() {
 fn a_failure_that_passes_within_the_hold_off_time_is_not_switched() {
     let mut bench = Bench::new();
     let cut = bench.both("S", "A");
-    bench.fail("short", cut, &[(SECOND, SECOND + 30 * MS)]);
+    bench.lab.fail("short", cut, &[(SECOND, SECOND + 30 * MS)]);
     bench.protect(FIXED_0).hold_off_ns = 50 * MS;
     let outcome = bench.lab.run(1);
     assert_eq!(times(&outcome, "notified"), [SECOND]);
@@ -168,7 +168,7 @@ fn a_failure_that_passes_within_the_hold_off_time_is_not_switched() {
 fn a_random_process_is_down_for_mttr_over_mtbf_plus_mttr() {
     let mut bench = Bench::new();
     let cut = bench.both("S", "A");
-    bench.fail("random", cut, &[]);
+    bench.lab.fail("random", cut, &[]);
     bench.lab.network.recovery.failures[0].outages =
         Outages::Random { mtbf_ns: 90 * MS, mttr_ns: 10 * MS };
     let share = |seed: u64| {
@@ -229,15 +229,7 @@ fn a_cut_empties_the_bytes_that_the_limit_of_a_class_sees() {
                 let mut lab = Lab::server(8_000, port);
                 let bursts = [[(0, 1000); 8], [(2 * SECOND, 1000); 8]].concat();
                 lab.flow("bursts", "a", "b", schedule(&bursts));
-                lab.network.recovery.failures.push(Failure {
-                    name: "cut".into(),
-                    links: vec![0],
-                    node: false,
-                    outages: Outages::Fixed {
-                        at: vec![Outage { failed_ns: MS, repaired_ns: Some(SECOND) }],
-                    },
-                    drain: None,
-                });
+                lab.fail("cut", vec![0], &[(MS, SECOND)]);
                 lab.lasting(0, 2 * SECOND + MS);
                 let run = lab.run(1);
                 assert_eq!(run.drops(Cause::QueueFull), 2 * dropped, "{queue:?}");
@@ -256,14 +248,7 @@ fn a_packet_is_lost_for_the_reason_of_its_time() {
         let mut lab = Lab::server(8_000_000, fifo(UNLIMITED));
         lab.network.links[0].mtu_bytes = 500;
         lab.flow("large", "a", "b", schedule(&[(MS, 1000), (5 * MS, 1000), (9 * MS, 1000)]));
-        let at = vec![Outage { failed_ns: 3 * MS, repaired_ns: Some(7 * MS) }];
-        lab.network.recovery.failures.push(Failure {
-            name: "cut".into(),
-            links: vec![0],
-            node,
-            outages: Outages::Fixed { at },
-            drain: None,
-        });
+        lab.fail("cut", vec![0], &[(3 * MS, 7 * MS)]).node = node;
         lab.lasting(0, SECOND);
         let run = lab.run(1);
         assert_eq!((run.drops(Cause::TooBig), run.drops(down)), (2, 1), "{down:?}");

@@ -15,21 +15,27 @@ fn entry_at(bench: &mut Bench, node: &str, label: u32) -> u32 {
     found.expect("the path has this label").nhlfe
 }
 
-/// Both copies travel; T selects. The working path fails at 1 s at A-B, T notices itself when the
-/// set 10 ms are over: lost are the packets that would have come over the working path until then,
-/// less those whose other copy came later.
-#[test]
-fn one_plus_one_sends_two_copies_and_selects_one() {
+/// S sends a copy over each path, and T selects those of one; it notices a failure after 10 ms.
+fn with_both_copies() -> Bench {
     let mut bench = Bench::new();
     let (working, backup) = (entry_at(&mut bench, "T", 102), entry_at(&mut bench, "T", 203));
-    let cut = bench.both("A", "B");
-    bench.fail("cut", cut, &[(SECOND, 0)]);
     let (a, b, tail) = (bench.working.1, bench.backup.1, bench.lab.node("T"));
     let protection = bench.protect(Detection::Fixed { delay_ns: 10 * MS });
     protection.kind = ProtectionKind::OnePlusOne;
     protection.node = tail;
     protection.bridge = Some(Switch { entry: a, alternative: b });
     protection.switches = vec![Switch { entry: working, alternative: backup }];
+    bench
+}
+
+/// Both copies travel; T selects. The working path fails at 1 s at A-B, T notices itself when the
+/// set 10 ms are over: lost are the packets that would have come over the working path until then,
+/// less those whose other copy came later.
+#[test]
+fn one_plus_one_sends_two_copies_and_selects_one() {
+    let mut bench = with_both_copies();
+    let cut = bench.both("A", "B");
+    bench.lab.fail("cut", cut, &[(SECOND, 0)]);
     let outcome = bench.lab.run(1);
     let paths = outcome.table("paths");
     assert_eq!(paths.int("packets"), [5000, 5000]);
@@ -47,14 +53,7 @@ fn one_plus_one_sends_two_copies_and_selects_one() {
 /// The same for acknowledgements alone, of segments from T to S: each is copied, and one of two is not selected.
 #[test]
 fn one_plus_one_copies_acknowledgements_too() {
-    let mut bench = Bench::new();
-    let (working, backup) = (entry_at(&mut bench, "T", 102), entry_at(&mut bench, "T", 203));
-    let (a, b, tail) = (bench.working.1, bench.backup.1, bench.lab.node("T"));
-    let protection = bench.protect(Detection::Fixed { delay_ns: 10 * MS });
-    protection.kind = ProtectionKind::OnePlusOne;
-    protection.node = tail;
-    protection.bridge = Some(Switch { entry: a, alternative: b });
-    protection.switches = vec![Switch { entry: working, alternative: backup }];
+    let mut bench = with_both_copies();
     bench.lab.network.flows.clear();
     let config = TcpConfig { size_bytes: Some(100_000), ..tcp(Variant::Sack) };
     let flow = bench.lab.flow("tcp", "T", "S", Agent::Tcp(config));
@@ -96,7 +95,7 @@ fn with_bypass(detour: bool) -> (Bench, Vec<u32>) {
     bench.lab.network.ilm.push(Ilm { node: c, label: 300, nhlfe: at_c });
     bench.lab.network.ilm.push(Ilm { node: d, label: 301, nhlfe: at_d });
     let cut = bench.both("A", "B");
-    bench.fail("cut", cut, &[(SECOND, 0)]);
+    bench.lab.fail("cut", cut, &[(SECOND, 0)]);
     let (entry, point) = (entry_at(&mut bench, "A", 100), bench.lab.node("A"));
     let watched = bench.lab.between("A", "B");
     let protection = bench.protect(Detection::LossOfSignal { delay_ns: 10 * MS });
@@ -148,7 +147,7 @@ fn rfc4090_s3_1_a_detour_keeps_the_depth_of_the_label_stack() {
 fn restoration_takes_computation_and_signalling_there_and_back() {
     let mut bench = Bench::new();
     let cut = bench.both("A", "B");
-    bench.fail("cut", cut, &[(SECOND, 0)]);
+    bench.lab.fail("cut", cut, &[(SECOND, 0)]);
     let protection = bench.protect(Detection::Fixed { delay_ns: 0 });
     protection.kind = ProtectionKind::Restoration;
     protection.compute_ns = 4 * MS;
@@ -169,8 +168,8 @@ fn restoration_takes_computation_and_signalling_there_and_back() {
 fn restoration_without_a_path_waits_for_a_repair() {
     let mut bench = Bench::new();
     let (cut, other) = (bench.both("A", "B"), bench.both("C", "D"));
-    bench.fail("cut", cut, &[(SECOND, 0)]);
-    bench.fail("other", other, &[(500 * MS, 2 * SECOND)]);
+    bench.lab.fail("cut", cut, &[(SECOND, 0)]);
+    bench.lab.fail("other", other, &[(500 * MS, 2 * SECOND)]);
     bench.protect(Detection::Fixed { delay_ns: 0 }).kind = ProtectionKind::Restoration;
     let outcome = bench.lab.run(1);
     assert_eq!(times(&outcome, "no-path"), [SECOND]);
@@ -183,12 +182,9 @@ fn restoration_without_a_path_waits_for_a_repair() {
 #[test]
 fn local_repair_bridges_the_time_until_the_head_has_switched() {
     let (mut bench, _) = with_bypass(false);
-    let repaired = trunkline_engine::network::recovery::Outage {
-        failed_ns: SECOND,
-        repaired_ns: Some(2 * SECOND),
-    };
-    bench.lab.network.recovery.failures[0].outages =
-        trunkline_engine::network::recovery::Outages::Fixed { at: vec![repaired] };
+    let failures = &mut bench.lab.network.recovery.failures;
+    let cut = failures.pop().expect("that of A-B").links;
+    bench.lab.fail("cut", cut, &[(SECOND, 2 * SECOND)]);
     let protection = bench.protect(Detection::LossOfSignal { delay_ns: 10 * MS });
     protection.hold_off_ns = 100 * MS;
     protection.wait_to_restore_ns = 50 * MS;

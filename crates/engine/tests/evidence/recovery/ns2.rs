@@ -1,7 +1,6 @@
 //! A failing link side by side with ns-2 2.35. `ns2/README.md` says how the file was made.
 
 use crate::support::{schedule, Lab, MBIT, MS, SECOND, US};
-use trunkline_engine::network::recovery::{Failure, Outage, Outages};
 use trunkline_engine::observer::Event;
 use trunkline_packet::Cause;
 
@@ -27,14 +26,7 @@ fn a_link_that_fails_loses_the_packets_that_ns2_loses() {
     let (there, back) = lab.duplex("a", "b", 8 * MBIT, 5 * MS);
     let times: Vec<(u64, u32)> = (0..2857).map(|k| (100 * US + 700 * US * k, 1000)).collect();
     let flow = lab.flow("cbr", "a", "b", schedule(&times));
-    let at = vec![Outage { failed_ns: SECOND, repaired_ns: Some(SECOND + 500 * MS) }];
-    lab.network.recovery.failures.push(Failure {
-        name: "cut".into(),
-        links: vec![there, back],
-        node: false,
-        outages: Outages::Fixed { at },
-        drain: None,
-    });
+    lab.fail("cut", vec![there, back], &[(SECOND, SECOND + 500 * MS)]);
     lab.lasting(0, 2 * SECOND);
     let ours = lab.trace(1);
     assert_eq!(ours.drops(Cause::FailedInFlight), 6);

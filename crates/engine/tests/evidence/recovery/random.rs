@@ -98,7 +98,7 @@ fn build(plan: &Plan) -> Bench {
     let [mtbf_ns, mttr_ns] = plan.up_down;
     for (name, a, b) in [("f", "A", "B"), ("g", "C", "D"), ("h", "S", "A")] {
         let links = bench.both(a, b);
-        bench.fail(name, links, &[]);
+        bench.lab.fail(name, links, &[]);
         let last = bench.lab.network.recovery.failures.last_mut().expect("just added");
         last.outages = Outages::Random { mtbf_ns, mttr_ns };
         last.node = name == "g";

@@ -1,7 +1,7 @@
 //! IP routing that follows failures.
 
 use crate::support::{cbr, Lab, MBIT, MS, SECOND};
-use trunkline_engine::network::recovery::{Detection, Failure, Outage, Outages, Rerouting};
+use trunkline_engine::network::recovery::{Detection, Rerouting};
 use trunkline_packet::Cause;
 
 /// A square S-A-T, S-B-T; the way over A is the shorter.
@@ -13,10 +13,7 @@ fn square() -> (Lab, usize) {
     lab.network.links[longer as usize].metric = 3;
     let flow = lab.flow("cbr", "S", "T", cbr(4 * MBIT, 1000));
     let links = vec![lab.between("A", "T"), lab.between("T", "A")];
-    let at = vec![Outage { failed_ns: SECOND, repaired_ns: Some(3 * SECOND) }];
-    let outages = Outages::Fixed { at };
-    let failure = Failure { name: "cut".into(), links, node: false, outages, drain: None };
-    lab.network.recovery.failures.push(failure);
+    lab.fail("cut", links, &[(SECOND, 3 * SECOND)]);
     (lab, flow)
 }
 

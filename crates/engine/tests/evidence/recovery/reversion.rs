@@ -10,7 +10,7 @@ fn cut_for_a_second(
 ) -> (Outcome, usize) {
     let mut bench = Bench::new();
     let cut = bench.both("S", "A");
-    bench.fail("cut", cut, &[(SECOND, 2 * SECOND)]);
+    bench.lab.fail("cut", cut, &[(SECOND, 2 * SECOND)]);
     adjust(bench.protect(Detection::Fixed { delay_ns: 0 }));
     (bench.lab.run(1), bench.flow)
 }
@@ -62,7 +62,7 @@ fn a_failure_during_wait_to_restore_starts_the_wait_anew() {
     let mut bench = Bench::new();
     let cut = bench.both("S", "A");
     let outages = [(SECOND, 2 * SECOND), (2 * SECOND + 30 * MS, 3 * SECOND)];
-    bench.fail("cut", cut, &outages);
+    bench.lab.fail("cut", cut, &outages);
     bench.protect(Detection::Fixed { delay_ns: 0 }).wait_to_restore_ns = 50 * MS;
     let outcome = bench.lab.run(1);
     assert_eq!(times(&outcome, "reverted"), [3 * SECOND + 50 * MS]);
