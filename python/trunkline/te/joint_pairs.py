@@ -69,11 +69,10 @@ def find_joint_pair(
 
 def _is_suurballe(topology: Topology, first: PairMember, second: PairMember) -> bool:
     """Whether both paths have the same ends, links and metric, and no bounds on the whole path."""
-    unbounded = replace(first.constraints, bandwidth=0) == replace(second.constraints, bandwidth=0)
     rules = first.constraints
     return (
         (first.source, first.target) == (second.source, second.target)
-        and unbounded
+        and replace(second.constraints, bandwidth=rules.bandwidth) == rules
         and not (rules.via or rules.max_hops is not None or rules.max_delay is not None)
         and bool((first.find_arcs(topology) == second.find_arcs(topology)).all())
     )

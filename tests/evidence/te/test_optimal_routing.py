@@ -383,6 +383,10 @@ def test_of_parts_as_wide_the_one_of_fewer_hops_comes_first() -> None:
     parts = decompose_flow(graph, 0, traffic, flow)[0, 4]
     assert [path for path, _ in parts] == [(1, 2), (3, 4, 5), (0,)]
     assert [share for _, share in parts] == pytest.approx([4 / 11.5, 4 / 11.5, 3.5 / 11.5])
+    # Less than a thousand millionth of the traffic is rounding, in any unit.
+    for unit in (1e-9, 1.0, 1e12):
+        flow[:] = unit * np.array([1 - 1e-12, 1e-12, 1e-12, 0, 0, 0])
+        assert decompose_flow(graph, 0, unit * np.eye(5)[4], flow) == {(0, 4): [((0,), 1.0)]}
 
 
 def test_no_traffic_costs_nothing_and_the_first_pair_that_nothing_joins_is_named() -> None:
