@@ -46,13 +46,13 @@ class DiffServMaps:
         own_diffserv = self.paths[name].diffserv or DiffServ()
         diffserv_below = None if below is None else self.paths[below].diffserv
         phbs = [None] * TC_COUNT if diffserv_below is None else diffserv_below.list_dscps_by_tc()
-        has_both_maps = own_diffserv.get_tc_by_dscp() is not None and diffserv_below is not None
+        has_map = own_diffserv.get_tc_by_dscp() is not None
         tcs, dscp_of_tc = own_diffserv.list_tcs_by_dscp(), own_diffserv.list_dscps_by_tc()
         tcs_below = None if diffserv_below is None else diffserv_below.list_tcs_by_dscp()
         maps = {
             "tc_of_dscp": tcs,
             "tc_of_tc": [
-                tcs[dscp] if has_both_maps and dscp is not None else tc
+                tcs[dscp] if has_map and dscp is not None else tc
                 for tc, dscp in enumerate(phbs)
             ],
             "dscp_of_tc": dscp_of_tc,

@@ -128,6 +128,18 @@ def test_a_tunnel_maps_by_the_phb_of_the_label_below() -> None:
     assert [built.data["diffserv"][each]["tc_below"][6] for each in pops] == [1]
 
 
+def test_a_tunnel_without_a_map_copies_the_tc_of_the_label_below() -> None:
+    """AF11 is TC 5 below. Its first three bits, 1, are the TC on packets without a label."""
+    outer = {"route": ["B", "C", "D"], "php": False, "diffserv": {"model": "pipe"}}
+    inner = e_lsp({"DF": 0, "AF11": 5}, model="uniform")
+    inner |= {"route": ["A", "B", "D"], "through": ["outer"]}
+    built = network({"inner": inner, "outer": outer})
+    at_b = next(each for each in built.nhlfe if len(each["push"]) == 2)
+    maps = built.data["diffserv"][at_b["push_diffserv"][1]]
+    assert maps["tc_of_tc"] == [*range(8)]
+    assert maps["tc_of_dscp"][AF11] == 1
+
+
 def test_rfc3270_s3_2_1_e_lsps_without_a_signalled_map_take_the_preconfigured_one() -> None:
     def maps(paths: dict[str, Any], **defaults: Any) -> list[Any]:
         built = network(paths, None, diffserv=defaults or None)

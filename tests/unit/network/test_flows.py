@@ -1,4 +1,4 @@
-"""Agents of flows in the compiled network: what keys mean that are absent, and which bound others."""
+"""Agents of flows in the compiled network: what absent keys mean, and which keys bound others."""
 
 from __future__ import annotations
 
