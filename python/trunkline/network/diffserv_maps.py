@@ -52,8 +52,7 @@ class DiffServMaps:
         maps = {
             "tc_of_dscp": tcs,
             "tc_of_tc": [
-                tcs[dscp] if has_map and dscp is not None else tc
-                for tc, dscp in enumerate(phbs)
+                tcs[dscp] if has_map and dscp is not None else tc for tc, dscp in enumerate(phbs)
             ],
             "dscp_of_tc": dscp_of_tc,
             "tc_below": [

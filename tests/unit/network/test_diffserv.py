@@ -130,7 +130,7 @@ def test_a_tunnel_maps_by_the_phb_of_the_label_below() -> None:
 
 def test_a_tunnel_without_a_map_copies_the_tc_of_the_label_below() -> None:
     """AF11 is TC 5 below. Its first three bits, 1, are the TC on packets without a label."""
-    outer = {"route": ["B", "C", "D"], "php": False, "diffserv": {"model": "pipe"}}
+    outer = {"route": ["B", "C", "D"], "php": False, "diffserv": {}}
     inner = e_lsp({"DF": 0, "AF11": 5}, model="uniform")
     inner |= {"route": ["A", "B", "D"], "through": ["outer"]}
     built = network({"inner": inner, "outer": outer})
