@@ -48,6 +48,30 @@ def test_an_on_off_flow_sends_faster_while_on_so_that_its_mean_is_the_demand(
     assert tl.loads(text).resolve().flows["voice"].rate == round(rate * 1e6)
 
 
+@pytest.mark.parametrize("keys", [(), ("mean_on",), ("mean_off",), ("mean_on", "mean_off")])
+@pytest.mark.parametrize("arrivals", ["on-off", "cbr"])
+def test_a_template_needs_both_times_of_an_on_off_flow_and_has_none_otherwise(
+    arrivals: str, keys: tuple[str, ...]
+) -> None:
+    words = ["agent: udp", f"arrivals: {arrivals}", *(f"{key}: 1 s" for key in keys)]
+    text = (
+        f"{LINE}traffic: {{x: {{{', '.join(words)}}}}}\n"
+        "demands: {d: {from: A, to: D, rate: 1 Mbit/s, class: x}}\n"
+    )
+    both = ("mean_on", "mean_off")
+    if arrivals == "on-off":
+        lacking = [key for key in both if key not in keys]
+        expected = [f"{key} is missing: on-off arrivals need it" for key in lacking]
+    else:
+        expected = [f"{key} has no meaning for cbr arrivals" for key in keys]
+    if expected:
+        assert list_messages(text) == [("demands[d]", message) for message in expected]
+    else:
+        # An on-off flow is on for half of the time.
+        rate = 2_000_000 if arrivals == "on-off" else 1_000_000
+        assert tl.loads(text).resolve().flows["d"].rate == rate
+
+
 @pytest.mark.parametrize(
     ("parts", "shares"), [(1, [11]), (2, [6, 5]), (3, [4, 4, 3]), (5, [3, 2, 2, 2, 2])]
 )
@@ -79,7 +103,7 @@ def test_RFC_3032_2_1_the_last_label_of_twenty_bits_is_one_and_no_more(
         assert tl.loads(text).resolve().routes["p"].nodes == ["A", "B", "C", "D"]
 
 
-@pytest.mark.parametrize(("factor", "rate"), [(0.5, 5_000_000), (1e-8, 1), (3, 30_000_000)])
+@pytest.mark.parametrize(("factor", "rate"), [(0.5, 5_000_000), (1e-8, 1), (2, 20_000_000)])
 def test_rates_times_a_scale_are_whole_and_1_bit_a_second_at_least(
     factor: float, rate: int
 ) -> None:
@@ -425,3 +449,17 @@ def test_a_route_has_two_nodes_or_more_each_once_and_at_most_a_link_between_two(
 ) -> None:
     found = list_messages(f"{LINE}paths: {{p: {{route: {route}}}}}\n")
     assert found == [(f"paths[p].route{at}", message)]
+
+
+@pytest.mark.parametrize(("flows", "twice"), [("all", None), ("[f, all]", 1), ("[all, f]", 1)])
+def test_all_flows_of_a_trunk_are_each_flow_once(flows: str, twice: int | None) -> None:
+    text = LINE + (
+        "flows: {f: {agent: udp, from: A, to: B, rate: 1 Mbit/s},"
+        " g: {agent: udp, from: A, to: B, rate: 1 Mbit/s}}\n"
+        f"paths: {{p: {{route: [A, B]}}}}\ntrunks: {{t: {{path: p, flows: {flows}}}}}\n"
+    )
+    if twice is None:
+        assert tl.loads(text).resolve().trunks["t"].flows == ("f", "g")
+    else:
+        expected = (f"trunks[t].flows[{twice}]", "flow f rides trunk t already")
+        assert list_messages(text) == [expected]
