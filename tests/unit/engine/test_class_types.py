@@ -188,7 +188,9 @@ trunkline: 1
 nodes: [A, B]
 links: {A-B: {rate: 10 Mbit/s}}
 te: {TE}
-paths: {p: {route: [A, B], bandwidth: 1 Mbit/s, setup: 5, hold: 3, TYPE}}
+paths:
+  p: {route: [A, B], bandwidth: 1 Mbit/s, setup: 5, hold: 3, TYPE}
+  q: {route: [A, B], setup: 7, hold: 7}
 trunks: {t: {path: p, flows: f}}
 flows: {f: {agent: udp, from: A, to: B, rate: 1 Mbit/s}}
 signalling: {kind: rsvp-te}
@@ -200,16 +202,24 @@ run: {duration: 1 s}
     ("model", "class_type", "used"),
     [
         ("{}", "", []),
-        ("{model: mam, constraints: {CT0: 1.0}}", "", [(0, 3), (0, 5)]),
-        ("{model: rdm, constraints: {CT0: 1.0, CT1: 0.5}}", "", [(0, 3), (0, 5)]),
-        ("{model: rdm, constraints: {CT0: 1.0, CT1: 0.5}}", "class_type: CT1", [(1, 3), (1, 5)]),
+        ("{}", "class_type: CT1", [(0, 7), (1, 3), (1, 5)]),
+        ("{model: mam, constraints: {CT0: 1.0}}", "", [(0, 3), (0, 5), (0, 7)]),
+        ("{model: rdm, constraints: {CT0: 1.0, CT1: 0.5}}", "", [(0, 3), (0, 5), (0, 7)]),
+        (
+            "{model: rdm, constraints: {CT0: 1.0, CT1: 0.5}}",
+            "class_type: CT1",
+            [(0, 7), (1, 3), (1, 5)],
+        ),
     ],
 )
 def test_rfc4124_s4_2_te_classes_are_those_of_paths_where_a_model_bounds_them(
     model: str, class_type: str, used: list[tuple[int, int]]
 ) -> None:
-    """A class type with a priority that some path sets up or holds with."""
+    """A class type with a priority that some path sets up or holds with; requests are of CT0."""
     text = TE_CLASSES.replace("{TE}", model).replace(
         ", TYPE", f", {class_type}" if class_type else ""
     )
     assert list_te_classes(tl.loads(text).resolve()) == used
+    keys = "from: A, to: B, bandwidth: 1 Mbit/s, every: 1 s, holding: 1 s, setup: 6, hold: 2"
+    with_requests = tl.loads(f"{text}requests: {{r: {{{keys}}}}}\n").resolve()
+    assert list_te_classes(with_requests) == (sorted([(0, 2), (0, 6), *used]) if used else [])
