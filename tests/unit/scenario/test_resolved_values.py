@@ -463,3 +463,11 @@ def test_all_flows_of_a_trunk_are_each_flow_once(flows: str, twice: int | None) 
     else:
         expected = (f"trunks[t].flows[{twice}]", "flow f rides trunk t already")
         assert list_messages(text) == [expected]
+
+
+def test_flows_beyond_16_gb_are_refused_where_most_are_replicated() -> None:
+    """8 kB a flow: 2^40 and two more need 8.8 PB."""
+    flow = "agent: udp, from: A, to: B, rate: 1 bit/s"
+    text = f"{LINE}flows: {{a: {{{flow}}}, b: {{{flow}, replicate: {2**40}}}, c: {{{flow}}}}}\n"
+    message = "1099511627778 flows need about 8796093 GB; the limit is 16 GB (--limit-memory)"
+    assert list_messages(text) == [("flows[b].replicate", message)]
