@@ -157,7 +157,8 @@ def test_shares_have_the_keys_of_their_scheduler_and_priority_is_the_order() -> 
     assert scheduler["shares"] == [{"priority": 0}, {"priority": 1}, {"priority": 7}]
 
 
-def test_a_tunnel_hides_the_paths_inside_but_not_at_its_head() -> None:
+@pytest.mark.parametrize("rule", ["trunk: t", "trunk: t, flow: f"])
+def test_a_tunnel_hides_the_paths_inside_but_not_at_its_head(rule: str) -> None:
     text = (
         "trunkline: 1\nnodes: [S, A, B, C, D]\ndefaults: {link: {rate: 10 Mbit/s, port: p}}\n"
         "links: {S-A: {}, A-B: {}, B-C: {}, C-D: {}}\n"
@@ -166,7 +167,7 @@ def test_a_tunnel_hides_the_paths_inside_but_not_at_its_head() -> None:
         "trunks: {t: {path: inner, flows: f}}\n"
         "flows: {f: {agent: tcp, from: S, to: D}}\n"
         "ports: {p: {classes: {a: {}, default: {}}, scheduler: drr, "
-        "classify: [{trunk: t, class: a}]}}\nrun: {duration: 1 s}\n"
+        f"classify: [{{{rule}, class: a}}]}}}}\nrun: {{duration: 1 s}}\n"
     )
     net = compile(load(text))
     assert looked_up(net, "A->B", "f", tc=0, path="inner") == ("a", 0)
