@@ -101,3 +101,10 @@ def test_requests_of_an_echo_are_periodic_or_poisson_and_answers_as_large_unless
     flow = compile_flow(", ".join(filter(None, words)))
     assert flow["agent"]["arrivals"] == {"gaps": gaps}
     assert flow["echo"]["reply_bytes"] == reply_bytes
+
+
+def test_a_schedule_has_the_least_rate_as_it_says_when_each_datagram_leaves() -> None:
+    datagrams = "[{time: 0 s, size: 100 B}, {time: 1 ms, size: 90 B}]"
+    agent = compile_flow(f"agent: udp, arrivals: schedule, datagrams: {datagrams}")["agent"]
+    assert agent["arrivals"] == {"schedule": {"times_ns": [0, 1_000_000], "sizes": [100, 90]}}
+    assert agent["rate_bit_s"] == 1
