@@ -300,8 +300,7 @@ class BypassProgram(RobustProgram):
         single[np.repeat(np.arange(len(sizes)), sizes), np.arange(choices)] = -1.0
         rows = np.vstack(
             [
-                np.insert(-load_rows, [-1] * choices, 0.0, axis=1),
-                np.insert(-cover, [-1] * choices, 0.0, axis=1),
+                np.insert(-np.vstack([load_rows, cover]), [count + amounts] * choices, 0.0, axis=1),
                 np.hstack([choose, np.zeros((len(choose), amounts + choices + 1))]),
                 np.hstack(
                     [np.zeros((amounts, count)), -np.eye(amounts), allow, np.zeros((amounts, 1))]

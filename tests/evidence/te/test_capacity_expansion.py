@@ -272,3 +272,13 @@ def test_so_many_programs_look_for_modules_that_are_not_needed(most, left, monke
     case = (np.array([[0.0, 15.0], [0.0, 0.0]]), np.zeros(2, dtype=bool))
     program = _ModuleProgram(graph, [case], [CapacityModule("m", 10, (3.0,), 3)])
     assert program._remove_unneeded(np.array([3])).tolist() == [left]
+
+
+@pytest.mark.parametrize("unit", [1, 10**6])
+@pytest.mark.parametrize(("beyond", "cost"), [(0.5e-6, 0.0), (2e-6, 3.0)])
+def test_a_millionth_of_the_largest_demand_is_rounding(unit: int, beyond: float, cost) -> None:
+    graph = build_topology("AB", add_reverse_arcs([Arc("A", "B", 10 * unit)]))
+    traffic = np.array([[0.0, 10 * unit * (1 + beyond)], [0.0, 0.0]])
+    case = (traffic, np.zeros(2, dtype=bool))
+    found = choose_modules(graph, [case], [CapacityModule("m", 10 * unit, (3.0,), 3)])
+    assert found.cost == cost

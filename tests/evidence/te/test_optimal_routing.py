@@ -449,6 +449,19 @@ def test_the_optimum_of_little_traffic_is_as_exact(form, factor, monkeypatch) ->
         assert found.bound == pytest.approx(found.mlu, rel=1e-6)
 
 
+def test_a_path_over_busy_arcs_is_added_where_the_known_ones_are_busier(monkeypatch) -> None:
+    """50 leave C and D over 54: no routing is below 50/54, and one is there."""
+    monkeypatch.setattr(column_generation, "PREPARATION_STEPS", 1)
+    rates = {"AB": 20, "BC": 14, "BD": 12, "CD": 12, "CE": 13, "DE": 15, "EA": 12}
+    arcs = add_reverse_arcs(Arc(*ends, rate) for ends, rate in rates.items())
+    graph = build_topology("ABCDE", arcs)
+    traffic = np.zeros((5, 5))
+    traffic[[2, 2, 3, 4], [3, 4, 1, 2]] = 4, 27, 23, 1
+    found = minimise_utilisation(graph, traffic, "paths")
+    assert found.mlu == pytest.approx(50 / 54)
+    assert found.bound == pytest.approx(50 / 54)
+
+
 def test_fortz_thorup_2000_weights_to_begin_with_are_in_their_range() -> None:
     """Metrics scaled so that the largest is 20; all 1; the largest capacity over each, 20 at most.
 

@@ -37,6 +37,27 @@ def test_proportional_fitting_without_a_diagonal_keeps_both_sums() -> None:
     assert np.allclose(table, wanted, atol=1e-4)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e9])
+def test_deming_stephan_1940_fitting_ends_as_soon_as_rows_sum_to_what_is_sent(
+    unit: float, monkeypatch
+) -> None:
+    """Rows and columns in turn, from 1 everywhere but on the diagonal, to 10^-12 of the sum."""
+    sent, received = unit * np.array([30.0, 20, 10]), unit * np.array([15.0, 25, 20])
+    matrix, rounds = 1 - np.eye(3), 0
+    while not rounds or abs(matrix.sum(axis=1) - sent).max() > 1e-12 * 60 * unit:
+        matrix *= (sent / matrix.sum(axis=1))[:, None]
+        matrix *= received / matrix.sum(axis=0)
+        rounds += 1
+    calls = []
+    module = te.traffic_matrices
+    scale_factors = module._scale_factors
+    monkeypatch.setattr(
+        module, "_scale_factors", lambda *sums: calls.append(sums) or scale_factors(*sums)
+    )
+    assert np.allclose(module.fit_gravity_matrix(sent, received), matrix, rtol=1e-12)
+    assert len(calls) == 2 * rounds
+
+
 def test_a_node_sends_and_receives_as_much_as_all_others_can_and_no_more() -> None:
     """By hand: A sends 3 and receives 2 of 5 in all, so that B and C exchange nothing."""
     fit = te.traffic_matrices.fit_gravity_matrix
