@@ -403,6 +403,30 @@ def test_paths_over_tunnels_and_with_segments_are_a_place_each_without_a_backup(
     assert (plan.places, plan.coverage) == (2, 0.0)
 
 
+def test_a_path_over_a_tunnel_takes_nothing_of_the_links_beside_the_tunnel() -> None:
+    """`over` rides from A to C and goes on to D; the link A-C lies beside the tunnel."""
+    text = """\
+trunkline: 1
+nodes: [A, B, C, D]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}, A-C: {}, C-D: {}}
+paths:
+  t: {route: [A, B, C], bandwidth: 1 Mbit/s}
+  over: {route: [A, C, D], through: t, bandwidth: 2 Mbit/s}
+  beside: {route: auto, from: A, to: C, bandwidth: 10 Mbit/s}
+trunks: {t: {path: t, flows: f}, over: {path: over, flows: g}}
+flows:
+  f: {agent: udp, from: A, to: C, rate: 1 Mbit/s}
+  g: {agent: udp, from: A, to: D, rate: 2 Mbit/s}
+run: {duration: 1 s}
+protections: {p: {path: over, kind: detour, backup: auto}}
+"""
+    scenario = tl.load(text)
+    assert scenario.resolve().paths["beside"].route == ("A", "C")
+    unprotected = protect(scenario).unprotected
+    assert [(gap.path, gap.why) for gap in unprotected] == [("over", "it rides tunnels")]
+
+
 def test_ti_lfa_needs_segments_and_a_path_without_is_one_place_without_a_backup() -> None:
     plan = protect(
         tl.load(RING + "protections: {p: {path: one, kind: ti-lfa, backup: auto}}\n", strict=False)

@@ -216,6 +216,32 @@ run: {{duration: 6 s}}
     assert [tuple(each.arcs) for each in found] == routes[:moves]
 
 
+@pytest.mark.parametrize(("end", "is_back"), [("3 s", True), ("3000000001 ns", False)])
+def test_a_drain_may_use_links_that_are_back_when_it_begins(end: str, is_back: bool) -> None:
+    """The drain of A-B begins at 3 s, when A-C, the only other way, is back or is not."""
+    text = f"""\
+trunkline: 1
+nodes: [A, B, C]
+defaults: {{link: {{rate: 10 Mbit/s, delay: 1 ms}}}}
+links: {{A-B: {{}}, B-C: {{}}, A-C: {{}}}}
+paths: {{p: {{route: [A, B], bandwidth: 1 Mbit/s}}}}
+signalling: {{kind: rsvp-te}}
+maintenance:
+  first: {{link: A-C, from: 1 s, to: {end}, drain: none}}
+  second: {{link: A-B, from: 4 s, drain: lsp, lead: 1 s}}
+run: {{duration: 6 s}}
+"""
+    resolved = tl.loads(text).resolve()
+    moves = [(each.at, tuple(each.arcs)) for each in resolved.drain_moves]
+    at = 3_000_000_000
+    if is_back:
+        assert moves == [(at, ("A->C", "C->B"))]
+        assert resolved.undrained_paths == []
+    else:
+        assert moves == [(at + 1, ("A->C", "C->B"))]
+        assert resolved.undrained_paths == [(at, "p")]
+
+
 @pytest.mark.parametrize("taken", ["path", "protection", "both"])
 def test_the_name_of_a_backup_is_that_of_no_path_and_no_protection(taken: str) -> None:
     """`guard.p` is the first that is tried, then `guard.p.2` and so on."""

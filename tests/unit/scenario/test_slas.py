@@ -85,6 +85,37 @@ def test_the_text_of_a_scenario_with_overrides_holds_them_and_the_head_of_the_fi
     assert loaded().text == PLAIN + SLAS
 
 
+def test_each_bound_is_judged_by_the_rows_and_the_column_of_its_measure() -> None:
+    """Times of pages stand below those of transfers, in rows of their own."""
+    found = {}
+    for kind in (UpperBounds, LowerBounds):
+        side = "at_most" if kind is UpperBounds else "at_least"
+        for measure in kind.model_fields:
+            bounds = {side: kind.model_construct(**{measure: 3})}
+            sla = Sla.model_validate({"flow": "data"}).model_copy(update=bounds)
+            [bound] = _list_bounds(loaded().resolve(), "x", sla)
+            found[measure] = (bound.table, bound.column, bound.sizes)
+    statistics = ("mean", "p50", "p90", "p95", "p99", "max")
+    expected = {
+        "jitter": ("flows", "jitter_s", ""),
+        "loss": ("flows", "loss_ratio", ""),
+        "goodput": ("flows", "goodput_bit_s", ""),
+        "throughput": ("flows", "throughput_bit_s", ""),
+        "echo_loss": ("echoes", "loss_ratio", ""),
+        "start_up": ("videos", "start_up_s", ""),
+        "stall": ("videos", "stall_ratio", ""),
+        "mos": ("calls", "mos", ""),
+    }
+    for each in (*statistics, "p999", "range"):
+        expected[f"delay_{each}"] = ("flows", f"delay_{each}_s", "")
+    for each in statistics:
+        expected[f"fct_{each}"] = ("completions", f"fct_{each}_s", "all")
+        expected[f"page_{each}"] = ("completions", f"fct_{each}_s", "pages")
+    for each in ("mean", "p50", "p95", "p99", "max"):
+        expected[f"rtt_{each}"] = ("echoes", f"rtt_{each}_s", "")
+    assert found == expected
+
+
 def test_each_bound_is_in_the_unit_of_its_column() -> None:
     """20 ms are 0.02 s and 5 % are 0.05 of the base unit; a rate and a mean opinion score stay."""
     resolved = loaded().resolve()
