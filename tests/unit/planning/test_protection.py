@@ -14,6 +14,7 @@ from trunkline.planning import (
     protect,
     write_explicit_scenario,
 )
+from trunkline.scenario.resolved.placement import unplaced_paths_allowed
 
 RING = """\
 trunkline: 1
@@ -482,3 +483,9 @@ run: {duration: 1 s}
     signalled = tl.load(text + "signalling: {kind: rsvp-te}\n").resolve()
     assert sorted(signalled.paths) == ["x", "y"]
     assert signalled.unplanned_paths == {"y"}
+    # A planner asks which paths find room, whatever a head would do.
+    for rule in ("igp", "error"):
+        planned = text.replace("unplaced: igp", f"unplaced: {rule}")
+        with unplaced_paths_allowed():
+            resolved = tl.load(planned + "signalling: {kind: rsvp-te}\n").resolve()
+        assert (sorted(resolved.paths), resolved.unplanned_paths) == (["x"], set())
