@@ -91,6 +91,20 @@ def test_without_an_igp_a_router_knows_its_neighbours_alone() -> None:
     }  # fmt: skip
 
 
+def test_without_an_igp_a_router_takes_the_links_of_least_metric_to_its_neighbour() -> None:
+    """Of A-C with metric 5, one of 4, another of 4 and one of 6: the engine takes the first."""
+    spare = "".join(
+        f"{name}: {{between: [A, C], metric: {metric}}}, "
+        for name, metric in (("first", 4), ("second", 4), ("third", 6))
+    )
+    text = SQUARE.replace("ROUTES", "").replace("links: {", f"links: {{{spare}")
+    text = text.replace("to: D, rate", "to: C, rate")
+    scenario = tl.loads(text + "routing: {igp: off}\n")
+    found = StartRoutes(scenario.resolve()).find_arcs("C")
+    assert found["A"] == ["first:A->C", "second:A->C"]
+    assert list_routes(scenario)["A", "C"] == found["A"][:1]
+
+
 def test_nodes_that_no_links_join_to_an_end_have_no_route_to_it() -> None:
     text = SQUARE.replace("ROUTES", "").replace("  D:\n", "  D:\n  X:\n  Y:\n")
     scenario = tl.loads(text.replace("links: {", "links: {X-Y: {}, "))
