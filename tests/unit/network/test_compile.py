@@ -277,3 +277,30 @@ run: {duration: 1 s}
         {"name": name, "ttl": ttl, **always}
         for name, ttl in (("rsvp-te", 255), ("ospf", 1), ("ldp", 255))
     ]
+
+
+@pytest.mark.parametrize(
+    ("signalling", "routing", "flooding_ns"),
+    [
+        ("", "", 0),
+        (", flooding: 3 ms", "", 3_000_000),
+        (", flooding: 3 ms", "routing: {ospf: {}}", 3_000_000),
+        ("", "routing: {ospf: {}}", None),
+    ],
+)
+def test_heads_learn_of_links_at_once_after_a_set_time_or_by_lsas(
+    signalling: str, routing: str, flooding_ns: int | None
+) -> None:
+    """RFC 3630: with OSPF by its LSAs, unless the file sets a time."""
+    text = f"""\
+trunkline: 1
+nodes: [A, B]
+links: {{A-B: {{rate: 10 Mbit/s}}}}
+paths: {{p: {{route: [A, B]}}}}
+signalling: {{kind: rsvp-te{signalling}}}
+run: {{duration: 1 s}}
+{routing}
+"""
+    compiled = compile(load(text)).data["signalling"]
+    assert compiled["rsvp"]["flooding_ns"] == flooding_ns
+    assert ("te" in compiled.get("ospf", {})) == (flooding_ns is None)
