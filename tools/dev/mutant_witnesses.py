@@ -232,7 +232,7 @@ def _write_score_table() -> str:
             sum(int(row[key]) for row in rows)
             for key in ("tried", "equivalent", "caught", "listed")
         )
-        cells = [f"`{name}`", max(rows, key=lambda row: row["seed"])["mutants"]]
+        cells = [f"`{name}`", rows[-1]["mutants"]]
         cells += shown + [""] * (3 - len(shown))
         cells += [f"{caught} of {tried - equivalent}, {100 * caught / (tried - equivalent):.1f} %"]
         cells += [f"{listed}, {equivalent} of them equivalent"]

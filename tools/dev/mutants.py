@@ -215,10 +215,11 @@ def write_scores() -> None:
                 row = compute_scores(name, listed, outcomes, reasons)
                 rows[name, row["seed"]] = row
     ranks = {name: rank for rank, name in enumerate(KNOWN_PACKAGES)}
+    in_order = sorted(rows, key=lambda key: (ranks[key[0]], int(key[1] or 0)))
     with open(SCORES, "w", encoding="utf-8", newline="") as stream:
         table = csv.DictWriter(stream, SCORE_COLUMNS, lineterminator="\n")
         table.writeheader()
-        table.writerows(rows[key] for key in sorted(rows, key=lambda key: (ranks[key[0]], key[1])))
+        table.writerows(rows[key] for key in in_order)
 
 
 def compute_scores(
