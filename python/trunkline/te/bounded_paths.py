@@ -2,7 +2,8 @@
 
 With two additive measures the problem is NP-hard (Garey and Johnson, ND30), so the number of labels
 is bounded. Labels are settled by metric, hops, least fill and names. A label is dropped if another
-one at the same place is at least as good in metric, hops, delay and fill.
+one at the same place is at least as good in metric, hops, delay and fill, and comes first by name
+if metric and hops are the same.
 
 Source: M. Desrochers and F. Soumis, A Generalized Permanent Labelling Algorithm for the Shortest
 Path Problem with Time Windows, INFOR 26(3), 1988.
@@ -42,6 +43,10 @@ class _PathLabel:
             and self.hops <= other.hops
             and self.delay <= other.delay
             and self.fill >= other.fill
+            # An arc that follows may be fuller than both paths: names then decide.
+            and (
+                (self.metric, self.hops) != (other.metric, other.hops) or self.names <= other.names
+            )
         )
 
 

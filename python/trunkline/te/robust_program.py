@@ -190,7 +190,10 @@ class RobustProgram:
         return float(solution.x[-1]), solution.x[:count], prices, solution.eqlin.marginals
 
     def _build_rows(self, rows: Sequence[tuple[int, int, int]]) -> Floats:
-        """Compute the load that each column adds to the rows, over their capacity, shape (R, C)."""
+        """Compute the load that each column adds to the rows, over their capacity, shape (R, C).
+
+        rows: None of an arc that is down, which carries nothing.
+        """
         traffics, failures, arcs = np.array(rows, dtype=np.int64).reshape(-1, 3).T
         demand_of = np.array([column.demand for column in self.columns])
         on_path, on_backup = self._mark_arcs(self.columns)
@@ -200,7 +203,6 @@ class RobustProgram:
             on_path[:, arcs] * path_carries[:, failures]
             + on_backup[:, arcs] * backup_carries[:, failures]
         )
-        crossings = crossings * ~self.failures[failures, arcs]
         built: Floats = (
             crossings.T * self.rates[traffics][:, demand_of] / self.capacity[arcs][:, None]
         )

@@ -280,5 +280,7 @@ def test_a_millionth_of_the_largest_demand_is_rounding(unit: int, beyond: float,
     graph = build_topology("AB", add_reverse_arcs([Arc("A", "B", 10 * unit)]))
     traffic = np.array([[0.0, 10 * unit * (1 + beyond)], [0.0, 0.0]])
     case = (traffic, np.zeros(2, dtype=bool))
-    found = choose_modules(graph, [case], [CapacityModule("m", 10 * unit, (3.0,), 3)])
-    assert found.cost == cost
+    module = CapacityModule("m", 10 * unit, (3.0,), 3)
+    assert choose_modules(graph, [case], [module]).cost == cost
+    kept = _ModuleProgram(graph, [case], [module])._remove_unneeded(np.array([3]))
+    assert kept.tolist() == [cost / 3]

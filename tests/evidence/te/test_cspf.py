@@ -1,6 +1,6 @@
 """CSPF against sequences worked by hand, and shortest paths against networkx."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations, product
 
 import networkx as nx
 import numpy as np
@@ -207,6 +207,40 @@ def test_bounded_paths_of_random_graphs_agree_with_every_simple_path(seed):
             assert found.delay <= delay
 
 
+@pytest.mark.parametrize("seed", [5, 8, 16, 18])
+def test_of_equal_paths_within_bounds_the_rule_is_that_of_all_simple_paths(seed):
+    """The metric first, then hops, the larger least ratio, nodes and links by name."""
+    draw = np.random.default_rng(seed)
+    names = "ABCDEF"
+    pairs = [*pairwise(names), "FA"] * 2 + ["AD", "BE"]
+    arcs = [
+        Arc(*ends, 10, f"{number}", igp=int(draw.integers(1, 3)), delay=int(draw.integers(1, 3)))
+        for number, ends in enumerate(pairs)
+    ]
+    graph = build_topology(names, add_reverse_arcs(arcs))
+    free = draw.integers(1, 4, len(graph.arcs))
+
+    def rank(path):
+        steps = [(names[graph.head[arc]], graph.arcs[arc].name) for arc in path]
+        return int(graph.igp[path].sum()), len(path), -int(free[path].min()), steps
+
+    for source, target in permutations(range(6), 2):
+        paths = sorted(simple_paths(graph, source, target), key=rank)
+        for hops, delay in product((1, 2, 3, None), (1, 2, 3, 4, 5, 6, None)):
+            best = next(
+                (
+                    path
+                    for path in paths
+                    if (hops is None or len(path) <= hops)
+                    and (delay is None or graph.delay[path].sum() <= delay)
+                ),
+                None,
+            )
+            asked = PathConstraints(max_hops=hops, max_delay=delay)
+            found = find_constrained_path(graph, source, target, asked, free)
+            assert (list(found.path) if isinstance(found, ConstrainedPath) else None) == best
+
+
 def simple_paths(graph, source, target):
     def walk(node, path, seen):
         if node == target:
@@ -250,6 +284,17 @@ def test_metrics_whose_sums_could_pass_2_to_the_53_are_refused(nodes, least_refu
             found = find_constrained_path(graph, 0, 1, PathConstraints(), graph.reservable)
             assert isinstance(found, ConstrainedPath)
             assert found.metric == metric
+
+
+def test_a_path_over_all_nodes_is_taken_where_its_metric_is_less_by_one():
+    """A row of links of metric 1 beside a direct link whose metric is that of one more."""
+    for nodes in range(2, 27):
+        names = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:nodes]
+        arcs = [Arc(*ends, 10) for ends in pairwise(names)]
+        graph = build_topology(names, [*arcs, Arc("A", names[-1], 10, "direct", igp=nodes)])
+        found = find_constrained_path(graph, 0, nodes - 1, PathConstraints(), graph.reservable)
+        assert isinstance(found, ConstrainedPath)
+        assert found.hops == nodes - 1
 
 
 @pytest.mark.parametrize("bounds", [{}, {"max_delay": 9}])

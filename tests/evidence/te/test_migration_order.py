@@ -403,6 +403,13 @@ def test_a_detour_is_tried_unless_an_earlier_one_takes_no_more_of_any_scarce_arc
         moves = swap(detours=detours)
         rows = _UsageRows(moves, [bound([10, 10, 10, 10, 99])], use_detours=True)
         assert _OrderSearch(moves, rows, preemption=False).detours == [tried] * 2
+    # Neither a path to set up nor one to remove has traffic for a detour.
+    moves = [
+        PathMove("a", (), (1,), 6, 6, detours=ways),
+        PathMove("b", (1,), (), 6, 6, detours=ways),
+    ]
+    rows = _UsageRows(moves, [bound([10] * 5)], use_detours=True)
+    assert _OrderSearch(moves, rows, preemption=False).detours == [[], []]
 
 
 @pytest.mark.parametrize(("before", "after"), [((3,), (2,)), ((2,), (3,))])

@@ -141,6 +141,19 @@ def test_pairs_of_random_graphs_cost_what_a_minimum_cost_flow_does(seed):
         assert inner.cost >= least
 
 
+def test_a_pair_of_dearer_paths_is_found_where_the_cheapest_has_a_dear_partner():
+    """10 and 19 make 29, 11 and 11 make 22; no pair has a first path above half of the best sum."""
+    risks = {"a": (10, "xy"), "b": (11, "x"), "c": (11, "y"), "d": (19, "")}
+    arcs = [
+        Arc("A", "Z", 1, name, igp=cost, risks=frozenset(shared))
+        for name, (cost, shared) in risks.items()
+    ]
+    graph = build_topology("AZ", arcs)
+    pair = find_disjoint_pair(graph, 0, 1, graph.igp, "risk")
+    assert pair is not None
+    assert (pair.first, pair.second, pair.cost, pair.is_optimal) == ((1,), (2,), 22, True)
+
+
 @pytest.mark.parametrize(("partner", "is_found"), [(64, True), (65, False)])
 def test_64_first_paths_are_tried_for_a_pair_that_shares_no_risk(partner, is_found):
     """Of 70 ways each shares a duct with each other one, but for a way and the next dearer one."""
