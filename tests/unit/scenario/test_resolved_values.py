@@ -497,3 +497,37 @@ def test_flows_beyond_16_gb_are_refused_where_most_are_replicated() -> None:
     text = f"{LINE}flows: {{a: {{{flow}}}, b: {{{flow}, replicate: {2**40}}}, c: {{{flow}}}}}\n"
     message = "1099511627778 flows need about 8796093 GB; the limit is 16 GB (--limit-memory)"
     assert list_messages(text) == [("flows[b].replicate", message)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"), [("backup", ["p", "q", "s"]), ("facility-bypass", ["p"])]
+)
+def test_all_paths_of_a_protection_are_those_of_trunks_that_its_kind_can_protect(
+    kind: str, found: list[str]
+) -> None:
+    """`q` rides the tunnel `t`, `s` has segments, no trunk rides `u`, `v` shares A-Z with `b`."""
+    text = f"""\
+trunkline: 1
+nodes: [A, B, C, D, E, F, Z]
+defaults: {{link: {{rate: 10 Mbit/s}}}}
+links:
+  {{A-B: {{}}, B-E: {{}}, A-C: {{}}, C-D: {{}}, D-E: {{}}, A-F: {{}},
+   F-E: {{}}, A-Z: {{}}, Z-E: {{}}, Z-D: {{}}}}
+paths:
+  p: {{route: [A, B, E]}}
+  t: {{route: [A, C, D]}}
+  q: {{route: [A, D, E], through: t}}
+  s: {{from: A, segments: [F, E]}}
+  u: {{route: [A, F, E]}}
+  v: {{route: [A, Z, D, E]}}
+  b: {{route: [A, Z, E]}}
+flows: {{f: {{agent: udp, from: A, to: E, rate: 1 Mbit/s, replicate: 4}}}}
+trunks:
+  p: {{path: p, flows: 'f[0]'}}
+  q: {{path: q, flows: 'f[1]'}}
+  s: {{path: s, flows: 'f[2]'}}
+  v: {{path: v, flows: 'f[3]'}}
+protections: {{g: {{path: all, kind: {kind}, backup: b}}}}
+run: {{duration: 1 s}}
+"""
+    assert tl.loads(text).resolve().protections["g"].path == (*found,)
