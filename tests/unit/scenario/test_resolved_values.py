@@ -531,3 +531,24 @@ protections: {{g: {{path: all, kind: {kind}, backup: b}}}}
 run: {{duration: 1 s}}
 """
     assert tl.loads(text).resolve().protections["g"].path == (*found,)
+
+
+@pytest.mark.parametrize(
+    ("route", "unused"),
+    [("[A, C, D]", []), ("[A, C, B]", ["u"]), ("[B, C, D]", ["t"]), ("[B, D]", ["t", "u"])],
+)
+def test_each_tunnel_that_a_route_has_no_place_for_is_named(route: str, unused: list[str]) -> None:
+    """`t` leads from A to C over B, and `u` from C to D over B."""
+    text = LINE.replace("links:\n", "links:\n  B-D: {rate: 10 Mbit/s}\n") + (
+        "paths: {t: {route: [A, B, C]}, u: {route: [C, B, D]},"
+        f" p: {{route: {route}, through: [t, u]}}}}\n"
+    )
+    expected = [
+        ("paths[p].through", f"path {each} does not lead from one node of the route to the next")
+        for each in unused
+    ]
+    if expected:
+        assert list_messages(text) == expected
+    else:
+        hops = tl.loads(text).resolve().routes["p"].hops
+        assert [hop.over for hop in hops if hop.is_tunnel] == ["t", "u"]
