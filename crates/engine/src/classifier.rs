@@ -75,10 +75,14 @@ impl Classifier {
             let direction = packet.flow as usize * 2 + usize::from(packet.is_reverse());
             self.flow_rows.get(direction).copied().unwrap_or(0)
         };
-        let column = match packet.labels.top() {
-            _ if column != OWN_COLUMN => usize::from(column),
-            Some(entry) => 64 + usize::from(entry.tc()),
-            None => usize::from(packet.dscp),
+        let column = if column != OWN_COLUMN {
+            usize::from(column)
+        } else {
+            // Whether there is a label is hard to predict: products, no branch.
+            let (tc, labelled) = (packet.labels.top_or_zero().tc(), !packet.labels.is_empty());
+            usize::from(tc)
+                + 64 * usize::from(labelled)
+                + usize::from(packet.dscp) * usize::from(!labelled)
         };
         self.cells[usize::from(row) * COLUMNS + column]
     }

@@ -3,12 +3,13 @@
 use crate::classifier::{Assignment, NO_ROW, OWN_COLUMN};
 use crate::counters::{DropKey, MarkKey};
 use crate::data_plane::{DataPlane, NextStep, PacketNotice};
-use crate::link::{Departure, OnwardHop, PacketOnWire, Port, PortKind};
+use crate::link::{Departure, OnwardHop, PacketOnWire, Port};
 use crate::mpls::NextHop;
 use crate::observer::{Event, Observer};
 use crate::queue::{QueueDecision, SizeAndMarks};
 use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
 use trunkline_packet::{Cause, Ecn, PacketId};
+use trunkline_units::NEVER;
 
 /// How far behind the head of a wire its entries are fetched: a cache line of them, and those that are read.
 const ENTRIES_AHEAD: u32 = 5;
@@ -35,13 +36,13 @@ impl<O: Observer> DataPlane<O> {
         let Some(departure) = link.wire.pop() else { return NextStep::Forwarded };
         if let Some(next) = link.wire.front() {
             let due = next.at + link.delay;
-            // The one behind it, if any, is read from this link's next event on. The entries behind were written a
-            // delay of the link ago: a line of them is asked for before the first of it is read.
             let head = link.wire.head();
-            let behind = link.wire.get(head.wrapping_add(1)).packet;
-            if !behind.has_header() {
-                self.arena.prefetch(behind.id_without_header());
+            if !self.carries_headers {
+                // The one behind it, if any, is read from this link's next event on.
+                self.arena.prefetch(link.wire.get(head.wrapping_add(1)).packet.id_without_header());
             }
+            // The entries behind were written a delay of the link ago: a line of them is asked for before the first
+            // of it is read.
             link.wire.fetch(head.wrapping_add(ENTRIES_AHEAD));
             self.clock.schedule_new_arrival(index as u32, due);
         }
@@ -166,7 +167,7 @@ impl<O: Observer> DataPlane<O> {
         };
         match self.tables.mpls.switch_to_link(node, packet, top) {
             Some((link, row)) => {
-                self.output(link, row, OWN_COLUMN, id);
+                self.output_on_path(link, row, id);
                 NextStep::Forwarded
             }
             None => self.receive_labelled(node, id),
@@ -216,14 +217,14 @@ impl<O: Observer> DataPlane<O> {
             }
             packet.ttl -= 1;
         }
-        self.route(node, id, next, column);
+        self.route(node, id, Some(next), column);
         NextStep::Forwarded
     }
 
     /// Sends an unlabelled packet on from `node`: into a path if its class is bound to one here,
-    /// else to the next hop.
+    /// else to the next hop, which is looked up if it is not given.
     #[inline(always)]
-    fn route(&mut self, node: u32, id: PacketId, next: u32, column: u8) {
+    fn route(&mut self, node: u32, id: PacketId, next: Option<u32>, column: u8) {
         let packet = &mut self.arena[id];
         if packet.fec != 0 {
             if let Some(nhlfe) = self.tables.mpls.ftn(node, packet.fec, packet.dscp) {
@@ -233,7 +234,7 @@ impl<O: Observer> DataPlane<O> {
                         if self.measured.path_accounts.is_some() {
                             self.account_path(id, self.tables.mpls.path_of(nhlfe));
                         }
-                        return self.output(link, row, OWN_COLUMN, id);
+                        return self.output_on_path(link, row, id);
                     }
                     Ok(NextHop::Again(..)) => {}
                     Ok(NextHop::Bridge(bridge)) => return self.send_both(bridge, node, id),
@@ -241,6 +242,10 @@ impl<O: Observer> DataPlane<O> {
                 }
             }
         }
+        let next = match next {
+            Some(next) => next,
+            None => self.tables.fib.next(node, self.arena[id].dst),
+        };
         if next >= FIRST_SHARED {
             return self.send_on_equal_cost_link(node, id, next, column);
         }
@@ -305,8 +310,7 @@ impl<O: Observer> DataPlane<O> {
     /// A fresh packet is sent at `node`, which is not its destination.
     #[inline]
     pub(crate) fn originate(&mut self, node: u32, id: PacketId) {
-        let next = self.tables.fib.next(node, self.arena[id].dst);
-        self.route(node, id, next, OWN_COLUMN);
+        self.route(node, id, None, OWN_COLUMN);
     }
 
     /// Offers a message to the port of the link it is for.
@@ -324,6 +328,16 @@ impl<O: Observer> DataPlane<O> {
         }
     }
 
+    /// Offers a packet to the port of a link that its label led to: networks with labels mostly have classes.
+    #[inline(always)]
+    fn output_on_path(&mut self, index: u32, row: u16, id: PacketId) {
+        if self.ports.links[index as usize].has_plain_classes() {
+            self.output_to_plain_classes(index, row, OWN_COLUMN, id);
+        } else {
+            self.output(index, row, OWN_COLUMN, id);
+        }
+    }
+
     /// Offers a packet to the port of a link, to be classified there by a row and a column.
     #[inline(always)]
     fn output(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
@@ -331,14 +345,20 @@ impl<O: Observer> DataPlane<O> {
         if link.is_bare() {
             return self.output_to_plain_port(index, id);
         }
-        if link.onward == OnwardHop::CatchesUp && link.kind == PortKind::PlainClasses {
-            return self.output_to_plain_classes(index, row, column, id);
+        if link.has_plain_classes() {
+            return self.output_apart_to_plain_classes(index, row, column, id);
         }
         self.output_to_full_port(index, row, column, id);
     }
 
-    /// Offers a packet to a port with plain classes.
+    /// Offers a packet to a port with plain classes, where few do.
     #[inline(never)]
+    fn output_apart_to_plain_classes(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
+        self.output_to_plain_classes(index, row, column, id);
+    }
+
+    /// Offers a packet to a port with plain classes.
+    #[inline(always)]
     fn output_to_plain_classes(&mut self, index: u32, row: u16, column: u8, id: PacketId) {
         let now = self.clock.now;
         let packet = &self.arena[id];
@@ -347,19 +367,24 @@ impl<O: Observer> DataPlane<O> {
         if size > link.mtu {
             return self.drop_before_port(id, index);
         }
-        if let Some(until) = link.catch_up(now, self.clock.untimed_before, &mut self.clock.events) {
-            self.clock.schedule_transmitter(index, until);
-        }
         let place = link.classify(packet, row, column);
-        let Port::Classful(port) = &mut link.port else { return };
         let size = SizeAndMarks::new(size + link.header, place.precedence, false);
-        let Some(in_service) = port.in_service else {
+        if link.is_late(now) {
+            let untimed_before = self.clock.untimed_before;
+            if let Some(until) = link.catch_up_plain(now, untimed_before, &mut self.clock.events) {
+                self.clock.schedule_transmitter(index, until);
+            }
+        }
+        let in_service = if link.is_clear(now) { None } else { link.in_service() };
+        let Port::Classful(port) = &mut link.port else { return };
+        let Some(in_service) = in_service else {
             if !port.pass_plain(id, size, place.class) {
                 return self.drop_at_full_class(index, id, place);
             }
             let until = now + link.serializer.span(size.bytes());
             if until >= self.clock.untimed_before {
                 port.time_service();
+                link.free_at = NEVER;
                 return self.clock.schedule_transmitter(index, until);
             }
             link.free_at = until;

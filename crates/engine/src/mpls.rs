@@ -239,7 +239,7 @@ impl Tables {
             // Whether the label changes or goes is hard to predict: selections, not branches.
             let new = StackEntry::new(entry.label(0), top.tc() & entry.keep, ttl);
             packet.labels.set_single(swaps, new);
-            let shows = !swaps && entry.ttl == network::Ttl::Uniform;
+            let shows = !swaps & (entry.ttl == network::Ttl::Uniform);
             packet.ttl = if shows { ttl } else { packet.ttl };
         } else if swaps {
             // The label changes, TC stays, TTL decreases by one (RFC 3443 section 3).

@@ -229,8 +229,15 @@ impl PrefetchPipeline {
                 plane.arena.prefetch(after_next.id());
                 after_next.id()
             }
-            None if self.fetches_without_headers => after_next.id(),
-            _ => NO_PACKET,
+            Some(_) => NO_PACKET,
+            None => {
+                plane.arena.prefetch(after_next.id_without_header());
+                if self.fetches_without_headers {
+                    after_next.id_without_header()
+                } else {
+                    NO_PACKET
+                }
+            }
         };
         let behind = std::mem::replace(next, candidate);
         let Some(packet) = plane.arena.get(behind) else { return };

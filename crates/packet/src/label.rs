@@ -101,6 +101,13 @@ impl LabelStack {
         (!self.is_empty()).then_some(StackEntry(self.words[0] & !S))
     }
 
+    /// The top entry; all bits are 0 where there is none.
+    #[inline(always)]
+    #[must_use]
+    pub fn top_or_zero(&self) -> StackEntry {
+        StackEntry(self.words[0] & !S)
+    }
+
     /// Whether a stack that is not empty has one label.
     #[inline(always)]
     #[must_use]

@@ -1,7 +1,7 @@
 //! A port with classes whose transmissions end without an event.
 
-use super::{Departure, Link, Port, PortKind};
-use crate::classful::NextTransmission;
+use super::{Departure, Link, OnwardHop, Port, PortKind};
+use crate::classful::{InService, NextTransmission};
 use trunkline_units::{Time, NEVER};
 
 impl Link {
@@ -9,11 +9,18 @@ impl Link {
     pub fn let_port_lag(&mut self) {
         let Port::Classful(port) = &self.port else { return };
         if port.may_lag {
-            self.onward = super::OnwardHop::CatchesUp;
+            self.onward = OnwardHop::CatchesUp;
             if port.is_plain() && !self.has_near_end {
                 self.kind = PortKind::PlainClasses;
             }
         }
+    }
+
+    /// Whether it has plain classes whose transmissions end without an event.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_plain_classes(&self) -> bool {
+        self.onward == OnwardHop::CatchesUp && self.kind == PortKind::PlainClasses
     }
 
     /// Whether a classful port has a choice to make that was due by `now`.
@@ -21,6 +28,31 @@ impl Link {
     #[must_use]
     pub fn is_behind(&self, now: Time) -> bool {
         self.free_at <= now
+    }
+
+    /// Whether the transmission of a classful port, which has no event, has ended by `now`, and no packet waits.
+    // One question, as its answer is hard to predict.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_clear(&self, now: Time) -> bool {
+        let Port::Classful(port) = &self.port else { return false };
+        (self.free_at <= now) & !port.holds_any()
+    }
+
+    /// Whether the transmission of a classful port, which has no event, has ended by `now`, and packets wait.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_late(&self, now: Time) -> bool {
+        let Port::Classful(port) = &self.port else { return false };
+        (self.free_at <= now) & port.holds_any()
+    }
+
+    /// The packet that a classful port sends.
+    #[inline(always)]
+    #[must_use]
+    pub fn in_service(&self) -> Option<InService> {
+        let Port::Classful(port) = &self.port else { return None };
+        port.in_service
     }
 
     /// Makes the choices of a classful port that are due by `now` and have no events; counts the ends of the
@@ -36,23 +68,39 @@ impl Link {
         if self.kind != PortKind::PlainClasses && !port.is_plain() {
             return self.catch_up_with_aqm(now, untimed_before, ends);
         }
-        if !port.holds_any() {
-            port.in_service = None;
-            self.free_at = NEVER;
-            return None;
+        if port.holds_any() {
+            let until = self.catch_up_plain(now, untimed_before, ends);
+            if until.is_some() {
+                return until;
+            }
         }
-        self.catch_up_plain(now, untimed_before, ends)
+        if self.is_clear(now) {
+            self.rest();
+        }
+        None
     }
 
+    /// A port that is clear has nothing in service.
+    #[inline(always)]
+    fn rest(&mut self) {
+        if let Port::Classful(port) = &mut self.port {
+            port.in_service = None;
+            self.free_at = NEVER;
+        }
+    }
+
+    /// The same of a port with plain classes that is behind and in which packets wait; afterwards it may be clear.
     #[inline(never)]
-    fn catch_up_plain(&mut self, now: Time, untimed_before: Time, ends: &mut u64) -> Option<Time> {
+    pub fn catch_up_plain(
+        &mut self,
+        now: Time,
+        untimed_before: Time,
+        ends: &mut u64,
+    ) -> Option<Time> {
         let Port::Classful(port) = &mut self.port else { return None };
-        while self.free_at <= now {
+        loop {
             let at = self.free_at;
-            let Some(next) = port.start_next_plain(at) else {
-                self.free_at = NEVER;
-                return None;
-            };
+            let next = port.start_next_plain(at)?;
             let until = at + self.serializer.span(next.bytes());
             if until >= untimed_before {
                 self.free_at = NEVER;
@@ -63,8 +111,11 @@ impl Link {
             self.free_at = until;
             *ends += 1;
             self.wire.push(Departure::with_size(until, next.packet, next.size));
+            // One question, as its answer is hard to predict.
+            if (until > now) | !port.holds_any() {
+                return None;
+            }
         }
-        None
     }
 
     #[inline(never)]

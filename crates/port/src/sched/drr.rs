@@ -78,7 +78,7 @@ impl Drr {
             let number = self.first;
             let class = &mut self.classes[usize::from(number)];
             // Without a branch on whether it had its quantum, which is hard to predict.
-            class.deficit += if self.visited { 0 } else { class.quantum };
+            class.deficit += class.quantum * u64::from(!self.visited);
             self.visited = true;
             if let Some(sent) = serve(number, class) {
                 return Some((number, sent));
