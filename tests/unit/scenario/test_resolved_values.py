@@ -242,6 +242,34 @@ run: {{duration: 6 s}}
         assert resolved.undrained_paths == [(at, "p")]
 
 
+@pytest.mark.parametrize(
+    ("protection", "moved"),
+    [
+        ("", ["p"]),
+        ("path: p, kind: restoration", []),
+        ("path: p, kind: facility-bypass, backup: b", []),
+        ("path: p, kind: facility-bypass, backup: c", ["p"]),
+    ],
+)
+def test_rfc5817_s4_a_head_moves_what_no_protection_takes_off_the_drained_link(
+    protection: str, moved: list[str]
+) -> None:
+    """A-B is drained: `b` goes around it, `c` around the next link, restoration on its own way."""
+    text = """\
+trunkline: 1
+nodes: [A, B, C, D]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}, A-C: {}, A-D: {}, D-B: {}, D-C: {}}
+paths: {p: {route: [A, B, C]}, b: {route: [A, D, B]}, c: {route: [B, D, C]}}
+signalling: {kind: rsvp-te}
+maintenance: {work: {link: A-B, from: 2 s, drain: lsp, lead: 1 s}}
+run: {duration: 6 s}
+"""
+    if protection:
+        text += f"protections: {{g: {{{protection}}}}}\n"
+    assert [each.path for each in tl.loads(text).resolve().drain_moves] == moved
+
+
 @pytest.mark.parametrize("taken", ["path", "protection", "both"])
 def test_the_name_of_a_backup_is_that_of_no_path_and_no_protection(taken: str) -> None:
     """`guard.p` is the first that is tried, then `guard.p.2` and so on."""
