@@ -1,5 +1,6 @@
 """The cheapest modules against an exhaustive search, and against a published optimum of SNDlib."""
 
+import contextlib
 import itertools
 import random
 
@@ -282,5 +283,8 @@ def test_a_millionth_of_the_largest_demand_is_rounding(unit: int, beyond: float,
     case = (traffic, np.zeros(2, dtype=bool))
     module = CapacityModule("m", 10 * unit, (3.0,), 3)
     assert choose_modules(graph, [case], [module]).cost == cost
-    kept = _ModuleProgram(graph, [case], [module])._remove_unneeded(np.array([3]))
-    assert kept.tolist() == [cost / 3]
+    program = _ModuleProgram(graph, [case], [module])
+    assert program._remove_unneeded(np.array([3])).tolist() == [cost / 3]
+    # Where no module may be added, too.
+    with pytest.raises(InsufficientModulesError) if cost else contextlib.nullcontext():
+        program._check_cases(np.zeros(1))

@@ -297,6 +297,14 @@ def test_a_path_over_all_nodes_is_taken_where_its_metric_is_less_by_one():
         assert found.hops == nodes - 1
 
 
+def test_the_room_of_an_arc_is_its_free_share_even_of_1_bit_per_second():
+    for capacity, free, share in ((1, 1, 1.0), (4, 1, 0.25), (4, 0, 0.0)):
+        graph = build_topology("AB", [Arc("A", "B", capacity)])
+        found = find_constrained_path(graph, 0, 1, PathConstraints(), np.array([free]))
+        assert isinstance(found, ConstrainedPath)
+        assert found.fill == share
+
+
 @pytest.mark.parametrize("bounds", [{}, {"max_delay": 9}])
 def test_of_equal_paths_the_least_filled_and_then_the_first_name_is_taken(bounds):
     """The larger least ratio of a path counts; then nodes, then links, in alphabetical order."""

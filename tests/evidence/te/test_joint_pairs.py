@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
 import trunkline as tl
-from trunkline.te import joint_pairs
+from trunkline.te import disjoint_paths, joint_pairs
 from trunkline.te.disjoint_paths import find_shared_arcs
 from trunkline.te.joint_pairs import PairMember, find_joint_pair
 from trunkline.te.k_shortest_paths import find_k_shortest_paths
@@ -266,3 +266,34 @@ def test_of_pairs_with_the_same_sum_the_one_of_the_cheaper_first_path_is_taken()
     found = find_joint_pair(graph, *members, "risk")
     assert found is not None
     assert [graph.arcs[path[0]].name for path in found] == ["x", "w"]
+
+
+def test_a_pair_that_shares_no_risk_is_found_behind_paths_that_have_no_partner(monkeypatch) -> None:
+    """Of 6 ways each shares a duct with each other one, but for two behind the first 2."""
+    monkeypatch.setattr(disjoint_paths, "MAX_FIRST_PATHS", 2)
+    monkeypatch.setattr(joint_pairs, "MAX_FIRST_PATHS", 2)
+    ducts = [pair for pair in combinations(range(6), 2) if pair != (3, 4)]
+    arcs = [
+        Arc("A", "Z", 1, f"w{way}", igp=way + 1, risks=frozenset(str(d) for d in ducts if way in d))
+        for way in range(6)
+    ]
+    free, usable = np.ones(6, dtype=np.int64), np.ones(6, dtype=bool)
+    member = PairMember(0, 1, PathConstraints(), free, usable)
+    assert find_joint_pair(build_topology("AZ", arcs), member, member, "risk") == ((3,), (4,))
+
+
+def test_a_path_visits_its_node_even_where_few_first_paths_are_tried(monkeypatch) -> None:
+    """Either path of the pair; a program over all pairs knows no nodes to visit."""
+    monkeypatch.setattr(joint_pairs, "MAX_FIRST_PATHS", 1)
+    found_some = 0
+    for seed, visitor in product(range(20), (0, 1)):
+        graph = random_network(seed)
+        free, usable = np.full(len(graph.tail), 10), np.ones(len(graph.tail), dtype=bool)
+        rules = [PathConstraints(), PathConstraints()]
+        rules[visitor] = PathConstraints(via=(ViaNode(5),))
+        members = [PairMember(0, 3, each, free, usable) for each in rules]
+        found = find_joint_pair(graph, *members, "link")
+        if found is not None:
+            found_some += 1
+            assert 5 in graph.head[list(found[visitor])]
+    assert found_some > 5

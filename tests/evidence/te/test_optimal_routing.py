@@ -3,6 +3,7 @@
 import itertools
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -460,6 +461,15 @@ def test_a_path_over_busy_arcs_is_added_where_the_known_ones_are_busier(monkeypa
     found = minimise_utilisation(graph, traffic, "paths")
     assert found.mlu == pytest.approx(50 / 54)
     assert found.bound == pytest.approx(50 / 54)
+
+
+def test_shares_of_a_demand_sum_to_1_without_those_that_are_rounding() -> None:
+    """Of a half, a quarter and 10^-10 two thirds and a third are left."""
+    program = SimpleNamespace(
+        paths=[(0,), (1,), (2,)], demand=[0, 0, 0], row=[0], target=[4], sources=[3]
+    )
+    found = column_generation._compute_shares(program, np.array([0.5, 0.25, 1e-10]))  # type: ignore[arg-type]
+    assert found == {(3, 4): [((0,), pytest.approx(2 / 3)), ((1,), pytest.approx(1 / 3))]}
 
 
 def test_fortz_thorup_2000_weights_to_begin_with_are_in_their_range() -> None:
