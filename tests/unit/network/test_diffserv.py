@@ -93,7 +93,7 @@ def test_a_path_without_diffserv_leaves_the_network_as_it_was() -> None:
 def test_linux_writes_0_at_push_and_swap() -> None:
     built = network({"p": e_lsp({"DF": 0, "AF11": 1}, linux_tc_zero=True)})
     (maps,) = built.data["diffserv"]
-    assert maps["tc_of_dscp"] == [0] * 64
+    assert (maps["tc_of_dscp"], maps["tc_of_tc"]) == ([0] * 64, [0] * 8)
     swaps = [each for each in built.nhlfe if each["pop"] and each["push"]]
     assert len(swaps) == 2
     assert all(each["zero_tc"] for each in swaps)
