@@ -192,7 +192,7 @@ class RobustProgram:
     def _build_rows(self, rows: Sequence[tuple[int, int, int]]) -> Floats:
         """Compute the load that each column adds to the rows, over their capacity, shape (R, C).
 
-        rows: None of an arc that is down, which carries nothing.
+        A row names traffic, failure and arc; the arc is up in that failure.
         """
         traffics, failures, arcs = np.array(rows, dtype=np.int64).reshape(-1, 3).T
         demand_of = np.array([column.demand for column in self.columns])
