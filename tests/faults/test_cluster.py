@@ -44,6 +44,7 @@ def test_f10_a_worker_that_is_killed_costs_nothing(
         assert files(tmp_path / "out") == files(tmp_path / "clean")
 
 
+@pytest.mark.slow
 def test_f10_a_run_that_kills_its_worker_twice_fails_and_takes_no_other_with_it(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clean: dict[str, bytes]
 ) -> None:
@@ -63,6 +64,7 @@ def test_f10_a_run_that_kills_its_worker_twice_fails_and_takes_no_other_with_it(
     assert files(out) == clean
 
 
+@pytest.mark.slow
 def test_f22_when_the_coordinator_dies_the_workers_end_and_finished_runs_are_kept(
     start: Start, slow: Path, tmp_path: Path
 ) -> None:

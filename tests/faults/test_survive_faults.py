@@ -28,6 +28,7 @@ run: {duration: 1000 s}
 SURVIVE = ("te", "survive", "square.yaml", "--packets", "4", "--runs", "5", "--json")
 
 
+@pytest.mark.slow
 def test_what_a_lost_cluster_left_is_gone_on_with(
     start: Start, quick: Start, tmp_path: Path
 ) -> None:

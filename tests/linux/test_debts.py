@@ -98,6 +98,7 @@ LABELLED = "paths: {p: {route: [B, C, D, E]}}\ntrunks: {t: {path: p, flows: [sho
 
 # 25 packets a second for 4.9 s, 12.5 a second for 4.8 s. The TTL of 2 ends at C: A sends 2, B 1,
 # and C would send 0 (RFC 1812 section 5.3.1; RFC 3443 section 3.1, as B copies it into the label).
+@pytest.mark.slow
 @pytest.mark.parametrize("paths", ["", LABELLED], ids=["ip", "label"])
 def test_b4_rfc1812_s5_3_1_what_routers_refuse_has_its_cause_in_both_engines(
     paths: str, quick: str, tmp_path: Path
@@ -182,7 +183,11 @@ run: {duration: 10 s}
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["term", "kill"])
+@pytest.mark.parametrize(
+    "how",
+    [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)],
+    ids=["term", "kill"],
+)
 def test_b8_nothing_is_left_of_a_verify_that_was_ended(
     how: signal.Signals, quick: str, tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ def dropped(aqm: str, ecn: str, folder: Path, runner: str) -> tuple[int, int]:
     return sum(ours.flows["packets_dropped"]), sum(value.flows["packets_dropped"])
 
 
+@pytest.mark.slow
 def test_s5_who_is_capable_loses_nothing(quick: str, tmp_path: Path) -> None:
     assert dropped(RED, "true", tmp_path, quick) == (0, 0)
 

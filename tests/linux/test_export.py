@@ -85,6 +85,7 @@ def both(name: str, runner: str, folder: Path, seconds: float = 1.0) -> list[Res
     return tables
 
 
+@pytest.mark.slow
 def test_exported_scripts_make_the_routers_of_the_plan(quick: str, tmp_path: Path) -> None:
     first, second = both(FIRST, quick, tmp_path, 0.5)
     assert sum(first.flows["packets_delivered"]) > 500

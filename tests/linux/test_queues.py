@@ -228,6 +228,7 @@ run: {duration: 20 s}
 
 # A packet of 1500 B takes 1.2 ms. Of a quantum of 1514 B the first leaves 14 B to a flow that comes
 # back as a new one: the sparse one waits for the packet in service and two more; of 1500 none.
+@pytest.mark.slow
 @pytest.mark.parametrize(("quantum", "at_least", "below"), [(1514, 2.4, 3.7), (1500, 1.0, 1.3)])
 def test_rfc8290_s4_2_a_sparse_flow_waits_behind_bulk_flows_that_came_back_as_new(
     quantum: int, at_least: float, below: float, quick: str, tmp_path: Path

@@ -51,6 +51,7 @@ def test_tcp_through_drop_tail_agrees(uml: str) -> None:
     assert verdict(EXAMPLES / "hello.yaml", uml, overrides=LINUX).agrees
 
 
+@pytest.mark.slow
 def test_the_command_ends_with_a_verdict_and_leaves_the_host_as_it_was(
     guest: str, trunkline: Command
 ) -> None:

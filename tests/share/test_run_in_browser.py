@@ -107,7 +107,10 @@ def test_every_example_has_the_same_tables_and_hash_in_a_page(page_of, look):
                 assert not [pair for pair in pairs if differs(*pair)][:3], (name, table, column)
 
 
-@pytest.mark.parametrize("name", ["hello", "trunks", "bufferbloat"])
+@pytest.mark.parametrize(
+    "name",
+    ["hello", *(pytest.param(name, marks=pytest.mark.slow) for name in ("trunks", "bufferbloat"))],
+)
 def test_a_page_runs_what_the_command_beside_it_runs(page_of, look, name, run_command):
     looker = look()
     first = open_page(looker, page_of(name))

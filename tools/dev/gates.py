@@ -51,7 +51,7 @@ def run_tests(arguments: list[str]) -> int:
         arguments.append("tests/cli/test_kernel_commands.py")
     # Compiling leaves a core idle at times, and so do the last tests.
     with ThreadPoolExecutor(1) as pool:
-        rust = pool.submit(run_rust_tests) if run_everything else None
+        rust = pool.submit(run_rust_tests, arguments == ["--slow"]) if run_everything else None
         print_message("Python tests")
         if run_visibly(
             [python, "-m", "pytest", *(distribution_options if run_everything else []), *arguments]
@@ -69,9 +69,10 @@ def run_tests(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
-def run_rust_tests() -> None:
+def run_rust_tests(tries_all_cases: bool) -> None:
     """Run the Rust tests, and say how many passed.
 
+    tries_all_cases: Of property tests whose cases are whole runs; otherwise a quarter.
     Raises StepFailed: Some did not; the message has the end of their output.
     """
     print_message("Rust tests, alongside them (compiling takes about a minute the first time)")
@@ -81,7 +82,10 @@ def run_rust_tests() -> None:
     command = ["cargo", "test", "--release", "--tests", *steps.QUICK_BUILD_OPTIONS]
     command += ["--workspace", "--locked", "--quiet", "--no-fail-fast"]
     log = steps.get_stamp_path("rust-tests.log")
-    run_program(command, cwd=steps.ROOT, log=log, environment=steps.CARGO_ENVIRONMENT)
+    environment = dict(steps.CARGO_ENVIRONMENT)
+    if tries_all_cases:
+        environment["TRUNKLINE_ALL_CASES"] = "1"
+    run_program(command, cwd=steps.ROOT, log=log, environment=environment)
     with open(log, encoding="utf-8") as stream:
         passed = sum(map(int, re.findall(r"^test result: ok\. (\d+) passed", stream.read(), re.M)))
     print_message(f"Rust tests: {passed} passed ({clock})")

@@ -175,7 +175,11 @@ def test_a_level_is_held_only_with_all_of_its_error(at: str, value: float, outco
 
 @pytest.mark.parametrize(
     "options",
-    [RunOptions(threads=1), RunOptions(threads=2), RunOptions(cluster="local:2")],
+    [
+        RunOptions(threads=1),
+        RunOptions(threads=2),
+        pytest.param(RunOptions(cluster="local:2"), marks=pytest.mark.slow),
+    ],
     ids=lambda each: str(each.cluster or each.threads),
 )
 def test_levels_do_not_depend_on_where_they_are_screened(

@@ -253,7 +253,7 @@ fn fail_late(lab: &mut Lab) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(count_cases(60)))]
 
     /// Where a failure may cut a link, each end of a transmission from classes has its event; else
     /// only those that another packet waits for. A failure after the end makes no other difference:

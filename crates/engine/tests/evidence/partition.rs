@@ -77,7 +77,7 @@ fn carry_transfers(lab: &mut Lab, (server, client): (usize, usize), connect: boo
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(count_cases(16)))]
 
     /// Any queues and losses, flow queues by connection among them, with transfers that open and close,
     /// with and without a handshake, any node in any of three regions.
@@ -109,7 +109,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(count_cases(24)))]
 
     /// Any queues, schedulers, agents, paths and losses, any node in any of three regions.
     #[test]

@@ -331,7 +331,7 @@ fn classes_leave_an_entry_before_another_path_takes_it() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(count_cases(16)))]
 
     #[test]
     fn any_cut_of_a_network_that_signals_gives_every_table_bit_by_bit(
@@ -348,7 +348,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(count_cases(24)))]
 
     /// Hellos, acknowledgements and messages on their way around a failure take no time to handle: regions must
     /// know of them before they arrive.

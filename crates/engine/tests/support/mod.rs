@@ -20,6 +20,15 @@ use trunkline_engine::network::{
     Agent, Flow, Link, Measure, Network, Node, PortConfig, Probe, Run,
 };
 
+/// Cases of a property test whose cases are whole runs: a quarter of `all`, which `./dev test --slow` tries.
+pub fn count_cases(all: u32) -> u32 {
+    if std::env::var_os("TRUNKLINE_ALL_CASES").is_some() {
+        all
+    } else {
+        all / 4
+    }
+}
+
 pub const US: u64 = 1_000;
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;

@@ -3,7 +3,9 @@
 //! Little's law holds exactly, which a wrong account of a queue cut short would break.
 
 use super::bench::Bench;
-use crate::support::{drr, fifo, priority, queue, tcp, wfq, Outcome, MBIT, MS, SECOND};
+use crate::support::{
+    count_cases, drr, fifo, priority, queue, tcp, wfq, Outcome, MBIT, MS, SECOND,
+};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -133,7 +135,7 @@ fn build(plan: &Plan) -> Bench {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(count_cases(150)))]
     #[test]
     fn every_run_ends_with_its_books_balanced_and_repeats(plan in any_plan()) {
         let bench = build(&plan);
