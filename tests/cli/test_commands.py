@@ -353,7 +353,9 @@ run: {duration: 1 s}
 """
 
 
-@pytest.mark.parametrize("errors", [subprocess.PIPE, subprocess.STDOUT])
+@pytest.mark.parametrize(
+    "errors", [subprocess.PIPE, pytest.param(subprocess.STDOUT, marks=pytest.mark.slow)]
+)
 def test_whether_a_verdict_is_read_changes_neither_status_nor_files(tmp_path, errors):
     (tmp_path / "breaks.yaml").write_text(BREAKS)
     command = [sys.executable, "-m", "trunkline", "run", "breaks.yaml", "--judge", "--out", "kept"]

@@ -213,6 +213,7 @@ def test_links_that_were_kept_do_not_run_again(
     assert max(each["loss"] for each in json.loads(first.read_text())["classes"]) >= 0.5
 
 
+@pytest.mark.slow
 def test_links_run_on_a_cluster_as_on_threads(
     run: Callable[..., tuple[int, str]], ring: Path, tmp_path: Path
 ) -> None:

@@ -68,12 +68,15 @@ EXAMPLE_SECONDS = {
     "wfq-shares": 2,
 }
 """How long each shipped example runs here at most."""
+QUICK_SCENARIOS = {"drr", "outage", "tcp"}
 SLOW_EXAMPLES = {
     "bufferbloat",
     "calls-in-af",
     "drop-models",
     "lesson-1-trunks",
     "lesson-2-diffserv",
+    "lesson-4-diffserv-over-mpls",
+    "lesson-5-traffic-engineering",
     "ping-per-class",
     "priority-voice",
     "protected-ring",
@@ -127,7 +130,13 @@ def test_no_alteration_agrees_and_the_page_says_what_told_it(name: str, what: st
     assert made in PAGE.read_text()
 
 
-@pytest.mark.parametrize("name", ALTERED_SCENARIOS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in QUICK_SCENARIOS else pytest.param(name, marks=pytest.mark.slow)
+        for name in ALTERED_SCENARIOS
+    ],
+)
 def test_nothing_unaltered_differs_over_twenty_seeds(name: str) -> None:
     found = judge_alteration(name, seeds=20)
     assert [each for each in found.rows if each.outcome == "differs"] == []

@@ -237,6 +237,7 @@ def test_f10_a_run_that_kills_every_worker_of_ones_own_cluster_fails_alone(
     assert files(out) == clean
 
 
+@pytest.mark.slow
 def test_f10_a_cluster_without_workers_is_given_up_and_what_had_ended_is_kept(
     cluster_of: Callable[..., Cluster],
     study: Path,
@@ -321,6 +322,7 @@ def test_a_cluster_of_two_workers_gives_the_same_bytes(
     assert files(tmp_path / "out") == clean
 
 
+@pytest.mark.slow
 def test_f02_ctrl_c_ends_a_cluster_of_this_machine_without_a_word_from_its_workers(
     start: Start, slow: Path
 ) -> None:

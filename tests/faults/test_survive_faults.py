@@ -75,6 +75,7 @@ screen_execution.screen_slas(
 """
 
 
+@pytest.mark.slow
 def test_processes_of_a_screen_end_with_the_one_that_started_them(tmp_path: Path) -> None:
     psutil = pytest.importorskip("psutil")
     (tmp_path / "square.yaml").write_text(SQUARE)
