@@ -69,6 +69,7 @@ EXAMPLE_SECONDS = {
 }
 """How long each shipped example runs here at most."""
 QUICK_SCENARIOS = {"drr", "outage", "tcp"}
+"""Those of twenty seeds that run without ``--slow``."""
 SLOW_EXAMPLES = {
     "bufferbloat",
     "calls-in-af",
