@@ -197,16 +197,20 @@ run: {{duration: 1 s}}
         assert all((stem in name) == is_whole for name in backups)
 
 
+DRAINED_TRIANGLE = """\
+trunkline: 1
+nodes: [A, B, C]
+defaults: {link: {rate: 10 Mbit/s, delay: 1 ms}}
+links: {A-B: {}, B-C: {}, A-C: {}}
+paths: {p: {route: [A, B], bandwidth: 1 Mbit/s}}
+signalling: {kind: rsvp-te}
+"""
+
+
 @pytest.mark.parametrize(("end", "moves"), [("4999 ms", 2), ("5 s", 1)])
 def test_a_path_goes_back_after_maintenance_unless_the_run_ends_then(end: str, moves: int) -> None:
     text = f"""\
-trunkline: 1
-nodes: [A, B, C]
-defaults: {{link: {{rate: 10 Mbit/s, delay: 1 ms}}}}
-links: {{A-B: {{}}, B-C: {{}}, A-C: {{}}}}
-paths: {{p: {{route: [A, B], bandwidth: 1 Mbit/s}}}}
-signalling: {{kind: rsvp-te}}
-maintenance: {{work: {{link: A-B, from: 2 s, to: {end}, drain: lsp, lead: 1 s}}}}
+{DRAINED_TRIANGLE}maintenance: {{work: {{link: A-B, from: 2 s, to: {end}, drain: lsp, lead: 1 s}}}}
 run: {{duration: 6 s}}
 """
     found = tl.loads(text).resolve().drain_moves
@@ -220,13 +224,7 @@ run: {{duration: 6 s}}
 def test_a_drain_may_use_links_that_are_back_when_it_begins(end: str, is_back: bool) -> None:
     """The drain of A-B begins at 3 s, when A-C, the only other way, is back or is not."""
     text = f"""\
-trunkline: 1
-nodes: [A, B, C]
-defaults: {{link: {{rate: 10 Mbit/s, delay: 1 ms}}}}
-links: {{A-B: {{}}, B-C: {{}}, A-C: {{}}}}
-paths: {{p: {{route: [A, B], bandwidth: 1 Mbit/s}}}}
-signalling: {{kind: rsvp-te}}
-maintenance:
+{DRAINED_TRIANGLE}maintenance:
   first: {{link: A-C, from: 1 s, to: {end}, drain: none}}
   second: {{link: A-B, from: 4 s, drain: lsp, lead: 1 s}}
 run: {{duration: 6 s}}
