@@ -7,7 +7,8 @@
 //! Layout: a wheel of buckets of equal width, each an intrusive list in order, for the block of the
 //! current time and the next one; a second wheel of full blocks for later events. A block is moved to
 //! the first wheel when the clock enters the one before it, so each event is moved at most once, and no
-//! heap is needed.
+//! heap is needed. Buckets are as wide as the rate of events asks for (Brown, Calendar queues, CACM 31(10), 1988),
+//! which changes no order.
 
 mod occupied_slots;
 
@@ -24,6 +25,13 @@ const DETACHED: u32 = u32::MAX - 1;
 const BLOCKS: usize = 1 << 12;
 /// How many events ahead [`Calendar::peek_upcoming`] looks, approximately.
 const LOOKED_AHEAD_EVENTS: u64 = 12;
+/// With fewer events than one in so many buckets these become wider, with more than one a bucket narrower.
+const MAX_BUCKETS_PER_EVENT: u64 = 3;
+/// Largest width of a bucket, as a power of two [ns].
+const MAX_SHIFT: u32 = 20;
+/// The width of buckets is reviewed each so many events, or each so many as there are sources: entering all pending
+/// events anew costs less than serving these did.
+const MIN_EVENTS_OF_REVIEW: usize = 1 << 10;
 
 /// Time and neighbours of a source: all are read together, so they share a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -58,12 +66,14 @@ pub struct Calendar {
     /// Blocks beyond the horizon; an event that was moved since is stale and skipped.
     blocks: Vec<Vec<(Time, Source)>>,
     used_blocks: OccupiedSlots,
-    /// The bucket of the last `peek_upcoming`, and how far ahead of the clock it may look.
+    /// The bucket and the source of the last `peek_upcoming`, and how far ahead of the clock it may look.
     cursor: u64,
+    named: Source,
     reach: u64,
-    /// Events served in this block, and its bucket in which counting began.
-    served: u64,
-    counted_from: u64,
+    /// The width of buckets is reviewed after so many events, and after so many more; when it was the last time.
+    review_every: u64,
+    until_review: u64,
+    reviewed_at: Time,
 }
 
 impl Calendar {
@@ -74,6 +84,7 @@ impl Calendar {
         // A block of four gaps of each busy source.
         let slots = (8 * busy).next_power_of_two().clamp(1 << 10, 1 << 20);
         let block_shift = slots.trailing_zeros() - 1;
+        let review_every = sources.max(MIN_EVENTS_OF_REVIEW) as u64;
         Self {
             shift: 63 - gap.max(1).leading_zeros(),
             mask: slots - 1,
@@ -87,9 +98,11 @@ impl Calendar {
             blocks: vec![Vec::new(); BLOCKS],
             used_blocks: OccupiedSlots::new(BLOCKS),
             cursor: 0,
+            named: NO_SOURCE,
             reach: LOOKED_AHEAD_EVENTS,
-            served: 0,
-            counted_from: 0,
+            review_every,
+            until_review: review_every,
+            reviewed_at: 0,
         }
     }
 
@@ -191,6 +204,10 @@ impl Calendar {
         let CalendarEntry { due, next, last } =
             std::mem::replace(&mut self.entries[source as usize], EMPTY_ENTRY);
         self.set_head(slot, next, last);
+        self.until_review -= 1;
+        if self.until_review == 0 {
+            self.review_width(due);
+        }
         Some((due, source))
     }
 
@@ -198,15 +215,25 @@ impl Calendar {
     /// `LOOKED_AHEAD_EVENTS` events ahead of the clock. It may be wrong: it serves prefetching only.
     #[inline(always)]
     pub fn peek_upcoming(&mut self) -> Option<Source> {
-        self.served += 1;
-        let cursor = self.cursor.max(self.current);
-        let slot = self.used.first_from((cursor + 1) as usize & self.mask)?;
-        let bucket = cursor + 1 + ((slot as u64).wrapping_sub(cursor + 1) & self.mask as u64);
-        if bucket > self.current + self.reach {
-            return None;
+        let mut source = NO_SOURCE;
+        if self.cursor > self.current {
+            // Its entry was asked for when it was named.
+            source = self.entries.get(self.named as usize)?.next;
+        } else {
+            // The clock has caught up: a few events are not named.
+            self.cursor = self.current + self.reach - 1;
         }
-        self.cursor = bucket;
-        let source = self.heads[slot];
+        if source >= DETACHED {
+            let next = self.cursor + 1;
+            let slot = self.used.first_from(next as usize & self.mask)?;
+            let bucket = next + ((slot as u64).wrapping_sub(next) & self.mask as u64);
+            if bucket > self.current + self.reach {
+                return None;
+            }
+            self.cursor = bucket;
+            source = self.heads[slot];
+        }
+        self.named = source;
         self.fetch(source);
         Some(source)
     }
@@ -278,13 +305,44 @@ impl Calendar {
     /// The clock has entered the next block: the one after that is now within the horizon.
     #[cold]
     fn enter_block(&mut self) {
-        let elapsed = self.current - self.counted_from;
-        self.reach = (LOOKED_AHEAD_EVENTS * elapsed / self.served.max(1))
-            .clamp(LOOKED_AHEAD_EVENTS, self.mask as u64 / 4);
-        (self.served, self.counted_from) = (0, self.current);
         let block = self.current >> self.block_shift;
         self.set_block(block);
         self.move_block_to_first_wheel(block + 1);
+    }
+
+    /// Adapts the width of buckets to the mean distance of the last `review_every` events, of which the last was due at
+    /// `now`.
+    #[cold]
+    fn review_width(&mut self, now: Time) {
+        let gap = (now - self.reviewed_at) / self.review_every;
+        let width = 1 << self.shift;
+        if width > gap || width * MAX_BUCKETS_PER_EVENT < gap {
+            let shift = gap.max(1).ilog2().min(MAX_SHIFT);
+            if shift != self.shift {
+                self.set_width(shift, now);
+            }
+        }
+        self.reach = (LOOKED_AHEAD_EVENTS * gap >> self.shift)
+            .clamp(LOOKED_AHEAD_EVENTS, self.mask as u64 / 4);
+        (self.until_review, self.reviewed_at) = (self.review_every, now);
+    }
+
+    /// Enters all pending events anew, none of which is due before `now`, in buckets of `2^shift` ns.
+    fn set_width(&mut self, shift: u32, now: Time) {
+        self.shift = shift;
+        self.current = now >> shift;
+        self.heads.fill(NO_SOURCE);
+        self.used = OccupiedSlots::new(self.heads.len());
+        self.blocks.iter_mut().for_each(Vec::clear);
+        self.used_blocks = OccupiedSlots::new(BLOCKS);
+        self.cursor = 0;
+        self.set_block(self.current >> self.block_shift);
+        for source in 0..self.entries.len() as u32 {
+            let entry = std::mem::replace(&mut self.entries[source as usize], EMPTY_ENTRY);
+            if entry.due != NEVER {
+                self.schedule_new(source, entry.due);
+            }
+        }
     }
 
     fn set_block(&mut self, block: u64) {
@@ -322,7 +380,6 @@ impl Calendar {
     fn turn_to_next_block(&mut self) -> Option<()> {
         let block = self.earliest_block()?;
         self.current = block << self.block_shift;
-        self.counted_from = self.current;
         self.set_block(block);
         self.move_block_to_first_wheel(block);
         self.move_block_to_first_wheel(block + 1);

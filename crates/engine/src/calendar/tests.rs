@@ -85,25 +85,43 @@ proptest! {
 }
 
 /// A hundred pairs of sources, each pair at one instant, the pairs at equal distances. Asked once an event, the
-/// calendar names one of each pair once, some 12 events or 12 buckets of 512 ns before, whichever is more, but no
-/// farther ahead than a quarter of the first wheel's 1024 buckets.
+/// calendar names each source once, some 12 events before its own.
 #[test]
 fn a_source_is_named_once_some_events_before_its_own() {
-    for (buckets, pairs_ahead) in [(1, 12), (2, 6), (10, 6), (50, 5)] {
-        let (pairs, gap) = (100, 512 * buckets);
+    for gap in [512, 1024, 5120, 25_600] {
+        let pairs = 100;
         let mut calendar = Calendar::new(200, 128, 1000);
         for source in 0..2 * pairs {
             calendar.schedule(source, u64::from(source / 2) * gap);
         }
-        let (mut farthest, mut named) = (0, 0);
+        let (mut nearest, mut farthest, mut named) = (pairs, 0, [0; 200]);
         for event in 0..6000 {
             let (at, source) = calendar.pop().expect("each source has an event");
             calendar.schedule(source, at + u64::from(pairs) * gap);
             if let (Some(upcoming), 3000..) = (calendar.peek_upcoming(), event) {
-                farthest = farthest.max((upcoming / 2 + pairs - source / 2) % pairs);
-                named += 1;
+                let ahead = (upcoming / 2 + pairs - source / 2) % pairs;
+                (nearest, farthest) = (nearest.min(ahead), farthest.max(ahead));
+                named[upcoming as usize] += 1;
             }
         }
-        assert_eq!((farthest, named), (pairs_ahead, 1500), "{buckets} buckets");
+        assert!(nearest >= 4 && farthest <= 6, "{nearest} to {farthest} pairs ahead");
+        assert_eq!(named, [15; 200], "{gap} ns");
+    }
+}
+
+/// Brown, Calendar queues, CACM 31(10), 1988, section 2: the width of a bucket follows the mean distance of events,
+/// whichever it was made for. Here a third of an event to one is in a bucket when the rate has changed for a while.
+#[test]
+fn brown_1988_buckets_get_the_width_that_the_rate_of_events_asks_for() {
+    let sources = 64;
+    let mut calendar = Calendar::new(sources, sources, 1000);
+    (0..sources as u32).for_each(|source| calendar.schedule(source, u64::from(source)));
+    for gap in [1000, 7, 50_000, 300, 2_000_000, 1] {
+        for _ in 0..100_000 {
+            let (at, source) = calendar.pop().expect("each source has an event");
+            calendar.schedule(source, at + sources as u64 * gap);
+        }
+        let width = 1 << calendar.shift;
+        assert!(width <= 2 * gap && 3 * width >= gap, "{width} ns, an event each {gap} ns");
     }
 }
