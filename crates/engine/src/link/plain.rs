@@ -65,8 +65,13 @@ impl Link {
     /// Whether a plain port admits a packet that arrives at `now`.
     #[inline(always)]
     pub fn has_room(&mut self, now: Time) -> bool {
+        // All have left a port that rests. A product, since whether it does is hard to predict.
+        let tail = self.wire.tail();
+        let rests = u32::from(self.free_at <= now);
+        self.in_port =
+            self.in_port.wrapping_add(tail.wrapping_sub(self.in_port).wrapping_mul(rests));
         // Upper bound of the packets in the port: neither arrived, nor known to have left.
-        let held = self.wire.tail().wrapping_sub(self.in_port).min(self.wire.len());
+        let held = tail.wrapping_sub(self.in_port).min(self.wire.len());
         held <= self.counters.waiting_max || self.has_room_left(now)
     }
 
