@@ -59,7 +59,7 @@ pub struct Calendar {
     horizon: u64,
     /// Buckets of a block, as a power of two.
     block_shift: u32,
-    /// First source of each bucket's list.
+    /// First source of the list of each bucket that has one.
     heads: Vec<u32>,
     entries: Vec<CalendarEntry>,
     used: OccupiedSlots,
@@ -248,14 +248,17 @@ impl Calendar {
     #[inline(always)]
     fn insert_into_bucket(&mut self, source: Source, at: Time) {
         let slot = (at >> self.shift) as usize & self.mask;
-        let head = self.heads[slot];
-        let mut last = head;
-        if head == NO_SOURCE {
+        let (mut head, mut last) = (NO_SOURCE, NO_SOURCE);
+        // The bits stay in the cache, the heads of a large network do not.
+        if !self.used.contains(slot) {
             self.used.set(slot);
-        } else if !self.precedes(source, at, head) {
-            return self.insert_behind_first(head, source, at);
-        } else if self.entries[head as usize].next != NO_SOURCE {
-            last = self.entries[head as usize].last;
+        } else {
+            head = self.heads[slot];
+            if !self.precedes(source, at, head) {
+                return self.insert_behind_first(head, source, at);
+            }
+            let first = self.entries[head as usize];
+            last = if first.next == NO_SOURCE { head } else { first.last };
         }
         self.heads[slot] = source;
         self.entries[source as usize] = CalendarEntry { due: at, next: head, last };
@@ -294,10 +297,10 @@ impl Calendar {
     /// Makes `source`, if any, the first of a bucket's list that ends with `last`.
     #[inline(always)]
     fn set_head(&mut self, slot: usize, source: u32, last: u32) {
-        self.heads[slot] = source;
         if source == NO_SOURCE {
             self.used.clear(slot);
         } else {
+            self.heads[slot] = source;
             self.entries[source as usize].last = last;
         }
     }
@@ -331,7 +334,6 @@ impl Calendar {
     fn set_width(&mut self, shift: u32, now: Time) {
         self.shift = shift;
         self.current = now >> shift;
-        self.heads.fill(NO_SOURCE);
         self.used = OccupiedSlots::new(self.heads.len());
         self.blocks.iter_mut().for_each(Vec::clear);
         self.used_blocks = OccupiedSlots::new(BLOCKS);

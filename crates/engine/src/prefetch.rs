@@ -300,6 +300,6 @@ impl Link {
     fn fetch_offer(&self) {
         prefetch::all_lines(&self.to);
         prefetch::all_lines(&self.serializer);
-        prefetch::all_lines(&self.area);
+        prefetch::element_start(std::slice::from_ref(&self.counters), 0);
     }
 }

@@ -16,6 +16,9 @@ pub const UNREACHABLE: u32 = u32::MAX - 1;
 /// Next-hop entries from here on are no links: [`UNREACHABLE`], [`LOCAL_DELIVERY`], or several next hops.
 pub const FIRST_SHARED: u32 = 1 << 31;
 
+/// Rows and columns of a tile of the table.
+const TILE: usize = 16;
+
 /// A link as routing sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
@@ -32,6 +35,7 @@ pub struct Edge {
 #[derive(Clone, Debug)]
 pub struct Fib {
     destinations: usize,
+    /// In tiles, row by row: see [`Self::place`].
     next: Arc<[u32]>,
     /// Sets of next hops; entry `SHARED + n` is the `n`th.
     sets: Vec<Vec<u32>>,
@@ -58,7 +62,8 @@ impl Fib {
             incoming[edge.to as usize].push(link as u32);
             outgoing[edge.from as usize].push(link as u32);
         }
-        let mut next = vec![UNREACHABLE; nodes * destinations.len()];
+        let tiles = nodes.div_ceil(TILE) * destinations.len().div_ceil(TILE);
+        let mut next = vec![UNREACHABLE; tiles * TILE * TILE];
         let (sets, number) = (Vec::new(), BTreeMap::new());
         let mut fib =
             Self { destinations: destinations.len(), next: [].into(), sets, number, search };
@@ -71,7 +76,7 @@ impl Fib {
                 distances_to(destination, edges, &incoming, &mut distance);
             }
             for (node, outgoing) in outgoing.iter().enumerate() {
-                let at = node * destinations.len() + column;
+                let at = fib.place(node as u32, column as u32);
                 if node == destination as usize {
                     next[at] = LOCAL_DELIVERY;
                 } else if search.multipath {
@@ -134,13 +139,22 @@ impl Fib {
     #[inline(always)]
     #[must_use]
     pub fn next(&self, node: u32, column: u32) -> u32 {
-        self.next[node as usize * self.destinations + column as usize]
+        self.next[self.place(node, column)]
+    }
+
+    /// Place of an entry. Tiles of neighbouring nodes and destinations, of a cache line for each node, so that routers
+    /// of a large network with mostly local traffic share pages.
+    #[inline(always)]
+    fn place(&self, node: u32, column: u32) -> usize {
+        let (node, column) = (node as usize, column as usize);
+        let tile = node / TILE * self.destinations.div_ceil(TILE) + column / TILE;
+        (tile * TILE + node % TILE) * TILE + column % TILE
     }
 
     /// Prefetches the entry that [`Self::next`] reads.
     #[inline(always)]
     pub fn fetch(&self, node: u32, column: u32) {
-        if let Some(next) = self.next.get(node as usize * self.destinations + column as usize) {
+        if let Some(next) = self.next.get(self.place(node, column)) {
             prefetch::all_lines(next);
         }
     }
@@ -148,8 +162,8 @@ impl Fib {
     /// Sets the next hops towards one destination; none = unreachable.
     pub fn set(&mut self, node: u32, column: u32, links: &[u32]) {
         let next = self.entry_of(links);
-        let entries = Arc::make_mut(&mut self.next);
-        entries[node as usize * self.destinations + column as usize] = next;
+        let place = self.place(node, column);
+        Arc::make_mut(&mut self.next)[place] = next;
     }
 
     /// Takes over the routes of one node from a table with the same nodes and destinations;
@@ -161,7 +175,7 @@ impl Fib {
             if (FIRST_SHARED..UNREACHABLE).contains(&new) {
                 new = self.entry_of(other.shared(new));
             }
-            let at = node as usize * self.destinations + column as usize;
+            let at = self.place(node, column);
             if self.next[at] != new {
                 Arc::make_mut(&mut self.next)[at] = new;
                 changed.push((column, new));

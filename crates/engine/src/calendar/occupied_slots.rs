@@ -23,6 +23,11 @@ impl OccupiedSlots {
     }
 
     #[inline(always)]
+    pub(super) fn contains(&self, slot: usize) -> bool {
+        self.words[slot / 64] >> (slot % 64) & 1 != 0
+    }
+
+    #[inline(always)]
     pub(super) fn clear(&mut self, slot: usize) {
         self.words[slot / 64] &= !(1 << (slot % 64));
     }
