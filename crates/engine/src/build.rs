@@ -18,7 +18,6 @@ use crate::handshakes::Handshakes;
 use crate::histogram::Pool;
 use crate::hosts::Hosts;
 use crate::hosts::{FlowAgents, FlowPlan};
-use crate::link::Link;
 use crate::measurements::{Baseline, Measurements};
 use crate::media::MediaFlow;
 use crate::mpls::Tables;
@@ -84,13 +83,10 @@ impl<O: Observer> Simulation<O> {
         let starts = &agents.starts;
         let workloads =
             Workloads::new(network, &flows, starts, &fib, seed, agents.senders.len() as u32);
-        let mut ports = build_ports(network, seed, clock.untimed_before > 0 && !O::ACTIVE)?;
+        let ports = build_ports(network, seed, clock.untimed_before > 0 && !O::ACTIVE)?;
         // Whoever records each event of a packet reads the packet itself.
         let carries_headers =
             !O::ACTIVE && outgrows_caches(network.links.len(), network.flows.len());
-        if carries_headers {
-            ports.links.iter_mut().for_each(Link::let_carry_headers);
-        }
         let plane = DataPlane {
             ports,
             clock,

@@ -144,7 +144,7 @@ impl Calendar {
             self.make_room_in_block(slot);
         }
         self.blocks[slot].push((at, source));
-        self.used_blocks.set(slot);
+        self.used_blocks.insert(slot);
     }
 
     /// Forgets the events of a full block that were moved since. Room is made for as many again, so that each event
@@ -250,9 +250,7 @@ impl Calendar {
         let slot = (at >> self.shift) as usize & self.mask;
         let (mut head, mut last) = (NO_SOURCE, NO_SOURCE);
         // The bits stay in the cache, the heads of a large network do not.
-        if !self.used.contains(slot) {
-            self.used.set(slot);
-        } else {
+        if self.used.insert(slot) {
             head = self.heads[slot];
             if !self.precedes(source, at, head) {
                 return self.insert_behind_first(head, source, at);

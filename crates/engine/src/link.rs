@@ -19,13 +19,13 @@ use crate::classful::ClassfulPort;
 use crate::classifier::{Assignment, Classifier};
 use crate::conditioner::Conditioner;
 use crate::network::Scripted;
-use crate::queue::{QueueCounters, QueueDecision, QueueGate};
+use crate::queue::{FifoCounts, QueueCounters, QueueDecision, QueueGate};
 use crate::ring::Ring;
 use crate::time_integral::TimeIntegral;
 use std::sync::Arc;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, QueueBacklog};
-use trunkline_units::{RandomStream, Span, Time, TransmissionClock, NEVER};
+use trunkline_units::{RandomStream, Span, Time, TransmissionClock, WholeRate, NEVER};
 
 /// The only queue of a FIFO port.
 #[derive(Clone, Debug)]
@@ -114,8 +114,8 @@ impl FarEnd {
 
 /// A link.
 ///
-/// In the order of its cache lines: fields read by an arrival; fields read in addition by an offer;
-/// counters of a FIFO; and fields that are seldom needed.
+/// In the order of its cache lines: fields read by an arrival; fields read or changed in addition by an offer; and
+/// fields that are seldom needed.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
@@ -144,21 +144,24 @@ pub struct Link {
     pub mtu: u32,
     /// Departures of a FIFO from this number on are still in the port (waiting or being sent).
     in_port: u32,
-    /// Entries of the wire before this one were forwarded ahead of time ([`OnwardHop::EventFree`]).
-    pub forwarded: u32,
-    /// Transmission times.
-    pub serializer: TransmissionClock,
+    /// Maximum number of packets waiting at once in a FIFO.
+    waiting_max: u32,
+    /// Its rate, if a byte takes a whole number of nanoseconds.
+    pub rate: WholeRate,
     /// Finds the class of a packet, or its drop precedence in a FIFO; ports that are alike share it. None:
     /// all packets are alike.
     pub classifier: Option<Arc<Classifier>>,
+    /// What each packet changes of the counters of a FIFO's queue.
+    entered: FifoCounts,
+    /// Transmission times of any rate.
+    pub serializer: TransmissionClock,
+    /// Entries of the wire before this one were forwarded ahead of time ([`OnwardHop::EventFree`]).
+    pub forwarded: u32,
     /// Packets that fit in a plain FIFO, the one in service included.
     capacity: u32,
     /// Whether its port marks labelled packets too (RFC 5129).
     pub marks_labelled: bool,
-    /// Whether unlabelled packets take their headers along on the wire if each has an event at the far end: the near
-    /// end has only a plain port, and the far end only a node.
-    pub carries_headers: bool,
-    /// Counters of a FIFO's queue.
+    /// The other counters of a FIFO's queue, and what has overflowed of its waits.
     pub counters: QueueCounters,
     /// Integral of the packets waiting over time [packet ns], for the mean queue.
     pub area: TimeIntegral,
@@ -217,17 +220,48 @@ impl Link {
             onward: OnwardHop::Arrives,
             has_near_end: false,
             has_far_end: far_end.is_some(),
+            waiting_max: 0,
+            rate: WholeRate::new(&serializer),
             classifier: None,
-            marks_labelled: false,
-            carries_headers: false,
-            forwarded: 0,
+            entered: FifoCounts::default(),
             serializer,
+            forwarded: 0,
+            marks_labelled: false,
             capacity: capacity.unwrap_or(0),
             port,
             counters: QueueCounters::default(),
             area: TimeIntegral::default(),
             far_end,
         }
+    }
+
+    /// Counts a packet of so many bytes that a FIFO let in, and how long it will wait.
+    #[inline(always)]
+    fn count_entry(&mut self, bytes: u32, wait: Span) {
+        if self.entered.enter(bytes, wait) {
+            self.counters.wait += 1 << 64;
+        }
+    }
+
+    /// Counters of a FIFO's queue.
+    #[must_use]
+    pub fn fifo_counters(&self) -> QueueCounters {
+        let FifoCounts { packets, bytes, wait, wait_max } = self.entered;
+        QueueCounters {
+            packets,
+            bytes,
+            wait: self.counters.wait + i128::from(wait),
+            wait_max,
+            waiting_max: self.waiting_max,
+            ..self.counters
+        }
+    }
+
+    /// The counters of a FIFO's queue start again.
+    pub fn restart_counters(&mut self) {
+        self.waiting_max = self.waiting().packets;
+        self.entered = FifoCounts::default();
+        self.counters = QueueCounters::default();
     }
 
     /// Class and drop precedence of a packet that an NHLFE with this `row` forwarded.
@@ -308,18 +342,17 @@ impl Link {
         precedence: u8,
         in_port: u32,
     ) {
-        let Port::Fifo(fifo) = &mut self.port else { return };
         let start = self.free_at.max(now);
-        let depart = start + self.serializer.span(bytes);
+        let depart = start + self.rate.transmission_time(bytes, &mut self.serializer);
         self.free_at = depart;
+        self.count_entry(bytes, start - now);
+        let Port::Fifo(fifo) = &mut self.port else { return };
         fifo.bytes_in_port += u64::from(bytes);
         self.area.add(in_port.saturating_sub(1), now);
         // All those that were in the port wait but one, and this one does: as many.
-        self.counters.waiting_max = self.counters.waiting_max.max(in_port);
+        self.waiting_max = self.waiting_max.max(in_port);
         let packet = PacketOnWire::new(packet, bytes, precedence);
         self.wire.push(Departure { at: depart, packet });
-        self.counters.enter(bytes);
-        self.counters.wait(start - now);
         fifo.gate.on_enqueue(bytes, precedence);
         if in_port == 0 && !fifo.gate.counts_in_service() {
             fifo.gate.on_departure(now, bytes, precedence, QueueBacklog::default());

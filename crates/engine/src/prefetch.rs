@@ -299,7 +299,6 @@ impl Link {
     #[inline(always)]
     fn fetch_offer(&self) {
         prefetch::all_lines(&self.to);
-        prefetch::all_lines(&self.serializer);
-        prefetch::element_start(std::slice::from_ref(&self.counters), 0);
+        prefetch::all_lines(&self.header);
     }
 }

@@ -19,7 +19,6 @@ pub struct QueueLimit {
 /// Counters of one queue since the warm-up; those that every packet changes are first.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-#[repr(C)]
 pub struct QueueCounters {
     /// Sum of the times from joining to first bit sent [ns]. Waits of a FIFO are counted in advance:
     /// those of a few million packets at a slow link do not fit 64 bits.
@@ -48,6 +47,33 @@ pub struct QueueCounters {
     pub lost_packets: u64,
     /// Their bytes.
     pub lost_bytes: u64,
+}
+
+/// What each packet changes of the counters of a FIFO's queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FifoCounts {
+    /// Packets let in.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    /// Sum of the times from joining to first bit sent, less what has overflowed [ns].
+    pub wait: Span,
+    /// Longest such time [ns].
+    pub wait_max: Span,
+}
+
+impl FifoCounts {
+    /// A packet was let in and waits so long; whether the sum of waits has overflowed.
+    #[inline(always)]
+    #[must_use]
+    pub fn enter(&mut self, bytes: u32, wait: Span) -> bool {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+        self.wait_max = self.wait_max.max(wait);
+        let (sum, overflows) = self.wait.overflowing_add(wait);
+        self.wait = sum;
+        overflows
+    }
 }
 
 impl QueueCounters {

@@ -174,7 +174,8 @@ impl AnyDataPlane {
         let before = self.measured.at_warm_up.in_port.get(link);
         let now = in_classes(&self.ports.links[link]);
         let mut departed = (0, 0);
-        for (class, (counters, inside)) in counters_of(&self.ports.links[link]).zip(now).enumerate()
+        for (class, (counters, inside)) in
+            counters_of(&self.ports.links[link]).into_iter().zip(now).enumerate()
         {
             let (packets, bytes) = before.map_or((0, 0), |classes| classes[class]);
             let never = counters.never_sent();
@@ -186,7 +187,7 @@ impl AnyDataPlane {
 
     /// Packets dropped at a link's port since the warm-up.
     pub(crate) fn dropped_at(&self, link: usize) -> u64 {
-        counters_of(&self.ports.links[link]).map(QueueCounters::all_dropped).sum()
+        counters_of(&self.ports.links[link]).iter().map(QueueCounters::all_dropped).sum()
     }
 
     /// Packets inside the network: on wires, in queues, being sent.
@@ -228,7 +229,9 @@ impl AnyDataPlane {
         for (index, link) in self.ports.links.iter().enumerate() {
             let before = &self.measured.at_warm_up.debts[index];
             let now = unaccounted_waits(link, self.clock.now);
-            for (class, (counters, area)) in counters_of(link).zip(areas_of(link)).enumerate() {
+            for (class, (counters, area)) in
+                counters_of(link).into_iter().zip(areas_of(link)).enumerate()
+            {
                 // A FIFO, which has one class, had counted the waits that a failure cut short.
                 let waits = counters.wait + counters.discarded_wait - self.ports.forgone[index]
                     + now[class]
@@ -276,10 +279,10 @@ impl PacketsInside {
     }
 }
 
-fn counters_of(link: &Link) -> Box<dyn Iterator<Item = &QueueCounters> + '_> {
+fn counters_of(link: &Link) -> Vec<QueueCounters> {
     match &link.port {
-        Port::Fifo(_) => Box::new(std::iter::once(&link.counters)),
-        Port::Classful(port) => Box::new(port.classes.iter().map(|class| &class.counters)),
+        Port::Fifo(_) => vec![link.fifo_counters()],
+        Port::Classful(port) => port.classes.iter().map(|class| class.counters).collect(),
     }
 }
 
@@ -326,7 +329,7 @@ fn unaccounted_waits(link: &Link, now: Time) -> Vec<i128> {
 
 fn restart_link(link: &mut Link, now: Time) {
     link.close_area(now);
-    link.counters = QueueCounters { waiting_max: link.waiting().packets, ..Default::default() };
+    link.restart_counters();
     link.restart_area(now);
     if let Some(end) = &mut link.far_end {
         end.conditioner.iter_mut().for_each(Conditioner::restart);

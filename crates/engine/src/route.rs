@@ -16,8 +16,8 @@ pub const UNREACHABLE: u32 = u32::MAX - 1;
 /// Next-hop entries from here on are no links: [`UNREACHABLE`], [`LOCAL_DELIVERY`], or several next hops.
 pub const FIRST_SHARED: u32 = 1 << 31;
 
-/// Rows and columns of a tile of the table.
-const TILE: usize = 16;
+/// Destinations in a panel of the table: a cache line of entries.
+const PANEL: usize = 16;
 
 /// A link as routing sees it.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,9 @@ pub struct Edge {
 #[derive(Clone, Debug)]
 pub struct Fib {
     destinations: usize,
-    /// In tiles, row by row: see [`Self::place`].
+    /// Entries of a panel.
+    panel_size: usize,
+    /// In panels, row by row: see [`Self::place`].
     next: Arc<[u32]>,
     /// Sets of next hops; entry `SHARED + n` is the `n`th.
     sets: Vec<Vec<u32>>,
@@ -62,11 +64,17 @@ impl Fib {
             incoming[edge.to as usize].push(link as u32);
             outgoing[edge.from as usize].push(link as u32);
         }
-        let tiles = nodes.div_ceil(TILE) * destinations.len().div_ceil(TILE);
-        let mut next = vec![UNREACHABLE; tiles * TILE * TILE];
+        let panel_size = nodes * PANEL;
+        let mut next = vec![UNREACHABLE; destinations.len().div_ceil(PANEL) * panel_size];
         let (sets, number) = (Vec::new(), BTreeMap::new());
-        let mut fib =
-            Self { destinations: destinations.len(), next: [].into(), sets, number, search };
+        let mut fib = Self {
+            destinations: destinations.len(),
+            panel_size,
+            next: [].into(),
+            sets,
+            number,
+            search,
+        };
         let mut distance = vec![u64::MAX; nodes];
         for (column, &destination) in destinations.iter().enumerate() {
             if search.neighbours_only {
@@ -142,13 +150,12 @@ impl Fib {
         self.next[self.place(node, column)]
     }
 
-    /// Place of an entry. Tiles of neighbouring nodes and destinations, of a cache line for each node, so that routers
-    /// of a large network with mostly local traffic share pages.
+    /// Place of an entry. Panels of neighbouring destinations have a cache line for each node, so that neighbouring
+    /// routers of a large network whose traffic is mostly local share pages.
     #[inline(always)]
     fn place(&self, node: u32, column: u32) -> usize {
         let (node, column) = (node as usize, column as usize);
-        let tile = node / TILE * self.destinations.div_ceil(TILE) + column / TILE;
-        (tile * TILE + node % TILE) * TILE + column % TILE
+        node * PANEL + column % PANEL + column / PANEL * self.panel_size
     }
 
     /// Prefetches the entry that [`Self::next`] reads.

@@ -64,6 +64,30 @@ impl TransmissionClock {
     }
 }
 
+/// The part of a [`TransmissionClock`] that most rates need: 8 of its 32 bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeRate {
+    /// Transmission time of a byte [ns]; 0 if that is no whole number.
+    ns_per_byte: u64,
+}
+
+impl WholeRate {
+    /// That of a clock.
+    #[must_use]
+    pub fn new(clock: &TransmissionClock) -> Self {
+        Self { ns_per_byte: if clock.part == 0 { clock.whole_ns } else { 0 } }
+    }
+
+    /// Transmission time of the next `bytes` on the wire [ns], for which the clock is asked if it must be.
+    #[inline(always)]
+    pub fn transmission_time(self, bytes: u32, clock: &mut TransmissionClock) -> Span {
+        match self.ns_per_byte {
+            0 => clock.span(bytes),
+            ns => u64::from(bytes) * ns,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,18 +13,16 @@ impl OccupiedSlots {
         Self { words: vec![0; slots / 64], summary: vec![0; slots.div_ceil(4096)] }
     }
 
+    /// Adds a slot; whether it was in use.
     #[inline(always)]
-    pub(super) fn set(&mut self, slot: usize) {
+    pub(super) fn insert(&mut self, slot: usize) -> bool {
         let word = &mut self.words[slot / 64];
-        if *word == 0 {
+        let before = *word;
+        *word |= 1 << (slot % 64);
+        if before == 0 {
             self.summary[slot / 4096] |= 1 << (slot / 64 % 64);
         }
-        *word |= 1 << (slot % 64);
-    }
-
-    #[inline(always)]
-    pub(super) fn contains(&self, slot: usize) -> bool {
-        self.words[slot / 64] >> (slot % 64) & 1 != 0
+        before >> (slot % 64) & 1 != 0
     }
 
     #[inline(always)]

@@ -70,8 +70,7 @@ proptest! {
         for (slot, kind) in steps {
             let slot = slot % slots;
             if kind > 0 {
-                used.set(slot);
-                plain.insert(slot);
+                prop_assert_eq!(used.insert(slot), !plain.insert(slot));
             } else if let Some(taken) = used.first_from(slot) {
                 used.clear(taken);
                 plain.remove(&taken);

@@ -71,7 +71,7 @@ impl Link {
     pub fn end_area(&mut self, now: Time) {
         self.close_area(now);
         if self.is_plain_fifo() {
-            self.area.sum += self.counters.wait - self.waits_to_come(now);
+            self.area.sum += self.fifo_counters().wait - self.waits_to_come(now);
         }
     }
 

@@ -18,17 +18,15 @@ impl Link {
         self.kind == PortKind::PlainFifo && !self.has_near_end
     }
 
-    /// Lets unlabelled packets take their headers along on the wire, if none but the port is at the near end and none
-    /// but the node at the far end.
-    pub fn let_carry_headers(&mut self) {
-        self.carries_headers = self.is_bare() && !self.has_far_end;
-    }
-
-    /// Whether an unlabelled packet of so many bytes takes its header along on the wire.
+    /// Whether an unlabelled packet of so many bytes may take its header along on the wire: each has an event at the
+    /// far end, none but a plain port is at the near end, and none but the node at the far end.
     #[inline(always)]
     #[must_use]
     pub fn takes_header(&self, ip_bytes: u32) -> bool {
-        self.carries_headers && self.onward == OnwardHop::Arrives && ip_bytes <= self.mtu
+        self.is_bare()
+            && !self.has_far_end
+            && self.onward == OnwardHop::Arrives
+            && ip_bytes <= self.mtu
     }
 
     /// Whether the port is a plain FIFO, whatever else is at the near end.
@@ -65,14 +63,13 @@ impl Link {
     /// Whether a plain port admits a packet that arrives at `now`.
     #[inline(always)]
     pub fn has_room(&mut self, now: Time) -> bool {
-        // All have left a port that rests. A product, since whether it does is hard to predict.
+        // All have left a port that rests. Without a branch, since whether it does is hard to predict.
         let tail = self.wire.tail();
-        let rests = u32::from(self.free_at <= now);
-        self.in_port =
-            self.in_port.wrapping_add(tail.wrapping_sub(self.in_port).wrapping_mul(rests));
+        let rests = (self.free_at as i64).wrapping_sub(now as i64 + 1) >> 63;
+        self.in_port = self.in_port.wrapping_add(tail.wrapping_sub(self.in_port) & rests as u32);
         // Upper bound of the packets in the port: neither arrived, nor known to have left.
         let held = tail.wrapping_sub(self.in_port).min(self.wire.len());
-        held <= self.counters.waiting_max || self.has_room_left(now)
+        held <= self.waiting_max || self.has_room_left(now)
     }
 
     #[inline(never)]
@@ -82,7 +79,7 @@ impl Link {
         let room = held < self.capacity;
         if room {
             // All packets in the port wait except one, and the arriving one does: as many.
-            self.counters.waiting_max = self.counters.waiting_max.max(held);
+            self.waiting_max = self.waiting_max.max(held);
         }
         room
     }
@@ -91,11 +88,10 @@ impl Link {
     #[inline(always)]
     pub fn enter_plain(&mut self, now: Time, packet: PacketOnWire, bytes: u32) -> Time {
         let start = self.free_at.max(now);
-        let depart = start + self.serializer.span(bytes);
+        let depart = start + self.rate.transmission_time(bytes, &mut self.serializer);
         self.free_at = depart;
         self.wire.push(Departure { at: depart, packet });
-        self.counters.enter(bytes);
-        self.counters.wait(start - now);
+        self.count_entry(bytes, start - now);
         depart
     }
 
@@ -173,8 +169,7 @@ mod tests {
                     if kind == 0 {
                         link.drain(now);
                         link.close_area(now);
-                        link.counters = Default::default();
-                        link.counters.waiting_max = link.waiting().packets;
+                        link.restart_counters();
                         link.restart_area(now);
                     }
                 }
@@ -189,7 +184,10 @@ mod tests {
             }
             prop_assert_eq!(seldom.in_port(), always.in_port());
             prop_assert_eq!(seldom.area.sum, always.area.sum);
-            prop_assert_eq!(format!("{:?}", seldom.counters), format!("{:?}", always.counters));
+            prop_assert_eq!(
+                format!("{:?}", seldom.fifo_counters()),
+                format!("{:?}", always.fifo_counters())
+            );
         }
     }
 }

@@ -143,13 +143,15 @@ impl AnyDataPlane {
         for (index, link) in self.ports.links.iter().enumerate() {
             let before = &self.measured.at_warm_up.in_port[index];
             let inside = in_classes(link);
-            for (class, (counters, area)) in counters_of(link).zip(areas_of(link)).enumerate() {
+            for (class, (counters, area)) in
+                counters_of(link).into_iter().zip(areas_of(link)).enumerate()
+            {
                 let never = counters.never_sent();
                 let sent = (
                     counters.packets + before[class].0 - inside[class].0 - never.0,
                     counters.bytes + before[class].1 - inside[class].1 - never.1,
                 );
-                rows.push((index, class, *counters, area, sent));
+                rows.push((index, class, counters, area, sent));
             }
         }
         let span = self.measured_time() as f64;
