@@ -429,3 +429,19 @@ fn report_departure(
         fifo.gate.on_idle(gone.at);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Link;
+    use std::mem::offset_of;
+
+    #[test]
+    fn an_arrival_reads_one_cache_line_and_an_offer_to_a_fifo_two() {
+        let seldom = offset_of!(Link, serializer);
+        assert_eq!((offset_of!(Link, header), seldom), (64, 128));
+        for first_line in [offset_of!(Link, wire), offset_of!(Link, free_at), offset_of!(Link, to)]
+        {
+            assert!(first_line < 64);
+        }
+    }
+}

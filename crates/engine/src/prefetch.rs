@@ -16,7 +16,7 @@ use trunkline_packet::PacketId;
 use trunkline_units::prefetch;
 
 /// Stages of a hint, one entry each.
-const PREFETCH_STAGES: usize = 6;
+const PREFETCH_STAGES: usize = 16;
 /// Of networks of more links all is fetched ahead.
 const MIN_PREFETCHED_LINKS: usize = 2_000;
 /// Of other networks, where there are so many flows, what the next packets of a wire need is. With fewer the
@@ -124,11 +124,19 @@ impl PrefetchPipeline {
             PrefetchHint::Nothing
         };
         self.hints[newest % PREFETCH_STAGES] = hint;
-        for age in 1..PREFETCH_STAGES {
-            let place = newest.wrapping_sub(age) % PREFETCH_STAGES;
-            let hint = self.hints[place];
-            self.hints[place] = Self::advance(hosts, age, hint);
-        }
+        self.move_hint(hosts, 1);
+        self.move_hint(hosts, 2);
+        self.move_hint(hosts, 3);
+        self.move_hint(hosts, 4);
+        self.move_hint(hosts, 6);
+        self.move_hint(hosts, 8);
+    }
+
+    #[inline(always)]
+    fn move_hint<O: Observer>(&mut self, hosts: &Hosts<O>, age: usize) {
+        let place = self.newest.wrapping_sub(age) % PREFETCH_STAGES;
+        let hint = self.hints[place];
+        self.hints[place] = Self::advance(hosts, age, hint);
     }
 
     /// Fetches the next place of a hint of some age. The place it reads was fetched one event ago.
@@ -175,7 +183,7 @@ impl PrefetchPipeline {
                 link.fetch_offer();
                 return PrefetchHint::Forward(next);
             }
-            (4, PrefetchHint::Ends(id)) => {
+            (6, PrefetchHint::Ends(id)) => {
                 let packet = &hosts.plane.arena[id];
                 return Self::fetch_flow(hosts, packet.flow, packet.is_reverse());
             }
@@ -198,12 +206,12 @@ impl PrefetchPipeline {
                 hosts.plane.ports.links[next as usize].fetch_offer();
                 return PrefetchHint::Forward(next);
             }
-            (4 | 5, PrefetchHint::Forward(link)) => {
+            (4, PrefetchHint::Forward(link)) => {
                 let wire = &hosts.plane.ports.links[link as usize].wire;
                 wire.fetch(wire.tail());
                 return PrefetchHint::Nothing;
             }
-            (5, PrefetchHint::Deliver { flow, reverse }) => Self::fetch_agent(hosts, flow, reverse),
+            (8, PrefetchHint::Deliver { flow, reverse }) => Self::fetch_agent(hosts, flow, reverse),
             (1, PrefetchHint::Wake(flow)) => Self::fetch_agent(hosts, flow, true),
             _ => {}
         }

@@ -42,10 +42,12 @@ impl TransmissionClock {
     pub fn new(rate_bit_s: u64) -> Self {
         assert!(rate_bit_s > 0, "a link's rate is above zero");
         let per_byte = 8 * SECOND;
+        // In lowest terms: processors divide small numbers sooner.
+        let divisor = greatest_common_divisor(per_byte, rate_bit_s);
         Self {
             whole_ns: per_byte / rate_bit_s,
-            part: per_byte % rate_bit_s,
-            rate: rate_bit_s,
+            part: per_byte % rate_bit_s / divisor,
+            rate: rate_bit_s / divisor,
             carry: 0,
         }
     }
@@ -62,6 +64,13 @@ impl TransmissionClock {
         self.carry = fraction % self.rate;
         bytes * self.whole_ns + fraction / self.rate
     }
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// The part of a [`TransmissionClock`] that most rates need: 8 of its 32 bytes.
@@ -104,5 +113,31 @@ mod tests {
     fn a_rate_that_divides_a_byte_needs_no_remainder() {
         let mut link = TransmissionClock::new(10_000_000);
         assert_eq!(link.span(1500), 1_200_000);
+    }
+
+    /// Exact arithmetic in 128 bits: all bits of all packets so far, over the rate, rounded down. Rates that divide a
+    /// byte's bits, of lowest terms or not, and such that do neither.
+    #[test]
+    fn packets_take_as_long_as_all_their_bits_over_the_rate_rounded_down() {
+        for rate in [
+            1,
+            3,
+            64_000,
+            2_048_000,
+            155_520_000,
+            10_000_000_000,
+            100_000_000_000,
+            9_953_280_000,
+            7,
+        ] {
+            let mut clock = TransmissionClock::new(rate);
+            let whole = WholeRate::new(&clock);
+            let (mut bits, mut total) = (0u128, 0u128);
+            for bytes in (40..1540).cycle().step_by(37).take(500) {
+                bits += 8 * u128::from(bytes);
+                total += u128::from(whole.transmission_time(bytes, &mut clock));
+                assert_eq!(total, bits * u128::from(SECOND) / u128::from(rate), "{rate} bit/s");
+            }
+        }
     }
 }
