@@ -323,7 +323,7 @@ impl Calendar {
                 self.set_width(shift, now);
             }
         }
-        self.reach = (LOOKED_AHEAD_EVENTS * gap >> self.shift)
+        self.reach = ((LOOKED_AHEAD_EVENTS * gap) >> self.shift)
             .clamp(LOOKED_AHEAD_EVENTS, self.mask as u64 / 4);
         (self.until_review, self.reviewed_at) = (self.review_every, now);
     }

@@ -381,7 +381,7 @@ impl<O: Observer> DataPlane<O> {
             if !port.pass_plain(id, size, place.class) {
                 return self.drop_at_full_class(index, id, place);
             }
-            let until = now + link.rate.transmission_time(size.bytes(), &mut link.serializer);
+            let until = now + link.byte_time.transmission_time(size.bytes(), &mut link.serializer);
             if until >= self.clock.untimed_before {
                 port.time_service();
                 link.free_at = NEVER;

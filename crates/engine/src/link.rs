@@ -25,7 +25,7 @@ use crate::time_integral::TimeIntegral;
 use std::sync::Arc;
 use trunkline_packet::{flag, Packet, PacketId};
 use trunkline_port::aqm::{Arrival, QueueBacklog};
-use trunkline_units::{RandomStream, Span, Time, TransmissionClock, WholeRate, NEVER};
+use trunkline_units::{ByteTime, RandomStream, Span, Time, TransmissionClock, NEVER};
 
 /// The only queue of a FIFO port.
 #[derive(Clone, Debug)]
@@ -146,12 +146,12 @@ pub struct Link {
     in_port: u32,
     /// Maximum number of packets waiting at once in a FIFO.
     waiting_max: u32,
-    /// Its rate, if a byte takes a whole number of nanoseconds.
-    pub rate: WholeRate,
+    /// Transmission time of a byte, if that is a whole number of nanoseconds.
+    pub byte_time: ByteTime,
     /// Finds the class of a packet, or its drop precedence in a FIFO; ports that are alike share it. None:
     /// all packets are alike.
     pub classifier: Option<Arc<Classifier>>,
-    /// What each packet changes of the counters of a FIFO's queue.
+    /// Counters of a FIFO's queue that each packet changes.
     entered: FifoCounts,
     /// Transmission times of any rate.
     pub serializer: TransmissionClock,
@@ -221,7 +221,7 @@ impl Link {
             has_near_end: false,
             has_far_end: far_end.is_some(),
             waiting_max: 0,
-            rate: WholeRate::new(&serializer),
+            byte_time: ByteTime::new(&serializer),
             classifier: None,
             entered: FifoCounts::default(),
             serializer,
@@ -343,7 +343,7 @@ impl Link {
         in_port: u32,
     ) {
         let start = self.free_at.max(now);
-        let depart = start + self.rate.transmission_time(bytes, &mut self.serializer);
+        let depart = start + self.byte_time.transmission_time(bytes, &mut self.serializer);
         self.free_at = depart;
         self.count_entry(bytes, start - now);
         let Port::Fifo(fifo) = &mut self.port else { return };

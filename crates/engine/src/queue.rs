@@ -49,7 +49,7 @@ pub struct QueueCounters {
     pub lost_bytes: u64,
 }
 
-/// What each packet changes of the counters of a FIFO's queue.
+/// Counters of a FIFO's queue that each packet changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FifoCounts {
     /// Packets let in.

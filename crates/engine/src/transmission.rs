@@ -64,7 +64,7 @@ impl<O: Observer> DataPlane<O> {
         self.observer.on_transmission_start(service.packet, self.clock.now);
         let was_timed = std::mem::take(&mut port.timed);
         let link = &mut self.ports.links[index];
-        let until = self.clock.now + link.rate.transmission_time(bytes, &mut link.serializer);
+        let until = self.clock.now + link.byte_time.transmission_time(bytes, &mut link.serializer);
         let Some(departure) = link.send_untimed(until, self.clock.untimed_before) else {
             return self.clock.schedule_transmitter(index as u32, until);
         };

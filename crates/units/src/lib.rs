@@ -73,14 +73,15 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// The part of a [`TransmissionClock`] that most rates need: 8 of its 32 bytes.
+/// Transmission time of a byte where that is a whole number of nanoseconds: all that most rates need of a
+/// [`TransmissionClock`], in 8 of its 32 bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct WholeRate {
-    /// Transmission time of a byte [ns]; 0 if that is no whole number.
+pub struct ByteTime {
+    /// [ns]; 0 if it is no whole number.
     ns_per_byte: u64,
 }
 
-impl WholeRate {
+impl ByteTime {
     /// That of a clock.
     #[must_use]
     pub fn new(clock: &TransmissionClock) -> Self {
@@ -131,11 +132,11 @@ mod tests {
             7,
         ] {
             let mut clock = TransmissionClock::new(rate);
-            let whole = WholeRate::new(&clock);
+            let byte_time = ByteTime::new(&clock);
             let (mut bits, mut total) = (0u128, 0u128);
             for bytes in (40..1540).cycle().step_by(37).take(500) {
                 bits += 8 * u128::from(bytes);
-                total += u128::from(whole.transmission_time(bytes, &mut clock));
+                total += u128::from(byte_time.transmission_time(bytes, &mut clock));
                 assert_eq!(total, bits * u128::from(SECOND) / u128::from(rate), "{rate} bit/s");
             }
         }

@@ -101,7 +101,7 @@ impl Link {
         loop {
             let at = self.free_at;
             let next = port.start_next_plain(at)?;
-            let until = at + self.rate.transmission_time(next.bytes(), &mut self.serializer);
+            let until = at + self.byte_time.transmission_time(next.bytes(), &mut self.serializer);
             if until >= untimed_before {
                 self.free_at = NEVER;
                 port.time_service();
@@ -135,7 +135,7 @@ impl Link {
             let NextTransmission::Send { .. } = port.start_next(at) else { return None };
             let service = port.in_service?;
             let until =
-                at + self.rate.transmission_time(service.size.bytes(), &mut self.serializer);
+                at + self.byte_time.transmission_time(service.size.bytes(), &mut self.serializer);
             if until >= untimed_before {
                 port.time_service();
                 return Some(until);

@@ -88,7 +88,7 @@ impl Link {
     #[inline(always)]
     pub fn enter_plain(&mut self, now: Time, packet: PacketOnWire, bytes: u32) -> Time {
         let start = self.free_at.max(now);
-        let depart = start + self.rate.transmission_time(bytes, &mut self.serializer);
+        let depart = start + self.byte_time.transmission_time(bytes, &mut self.serializer);
         self.free_at = depart;
         self.wire.push(Departure { at: depart, packet });
         self.count_entry(bytes, start - now);
