@@ -55,13 +55,10 @@ impl ClassfulPort {
         true
     }
 
-    /// Takes the next packet for transmission at `now`, if any waits, to be put on the wire at once.
+    /// Takes the next of the packets that wait for transmission at `now`, to be put on the wire at once.
     #[inline(always)]
-    pub fn start_next_plain(&mut self, now: Time) -> Option<WaitingPacket> {
-        if self.waiting == 0 {
-            self.in_service = None;
-            return None;
-        }
+    pub fn start_next_plain(&mut self, now: Time) -> WaitingPacket {
+        debug_assert!(self.holds_any(), "a packet waits");
         self.waiting -= 1;
         // The most common scheduler, without the cost of finding out at each call.
         let classes = &mut self.classes;
@@ -77,7 +74,7 @@ impl ClassfulPort {
         };
         let WaitingPacket { packet, size, .. } = waiting;
         self.in_service = Some(InService { packet, size, class, on_wire: true });
-        Some(waiting)
+        waiting
     }
 }
 

@@ -100,7 +100,7 @@ impl Link {
         let Port::Classful(port) = &mut self.port else { return None };
         loop {
             let at = self.free_at;
-            let next = port.start_next_plain(at)?;
+            let next = port.start_next_plain(at);
             let until = at + self.byte_time.transmission_time(next.bytes(), &mut self.serializer);
             if until >= untimed_before {
                 self.free_at = NEVER;
