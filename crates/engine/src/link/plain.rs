@@ -128,7 +128,7 @@ mod tests {
     use crate::queue::{QueueGate, QueueLimit};
     use proptest::prelude::*;
     use trunkline_port::aqm::{Aqm, AqmConfig, DropTailConfig};
-    use trunkline_units::{RandomStream, TransmissionClock};
+    use trunkline_units::{ByteTime, RandomStream, TransmissionClock, SECOND};
 
     /// A port for `packets` packets; one limited in bytes too looks up each departure.
     fn link(packets: u32, counts_in_service: bool, bytes: u64) -> Link {
@@ -140,6 +140,22 @@ mod tests {
             RandomStream::new(1, "l", "aqm"),
         ))));
         Link::new(1, 700, TransmissionClock::new(7_000_000_000), 0, 1500, None, port)
+    }
+
+    /// At 1 bit/s 1500 B take 12,000 s, so 2000 packets at once wait 0, 1, 2 ... times that.
+    #[test]
+    fn waits_whose_sum_needs_more_than_64_bits_are_counted() {
+        let mut link = link(2000, false, u64::MAX);
+        link.serializer = TransmissionClock::new(1);
+        link.byte_time = ByteTime::new(&link.serializer);
+        for number in 0..2000 {
+            link.offer_fifo(0, number, 1500, 0, false);
+        }
+        let counters = link.fifo_counters();
+        let expected = 12_000 * i128::from(SECOND) * 2000 * 1999 / 2;
+        assert!(expected > i128::from(u64::MAX));
+        assert_eq!((counters.packets, counters.wait), (2000, expected));
+        assert_eq!(counters.wait_max, 12_000 * SECOND * 1999);
     }
 
     /// Departures and packets on the wire.
