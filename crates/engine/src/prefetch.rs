@@ -206,7 +206,7 @@ impl PrefetchPipeline {
                 hosts.plane.ports.links[next as usize].fetch_offer();
                 return PrefetchHint::Forward(next);
             }
-            (4, PrefetchHint::Forward(link)) => {
+            (4 | 6, PrefetchHint::Forward(link)) => {
                 let wire = &hosts.plane.ports.links[link as usize].wire;
                 wire.fetch(wire.tail());
                 return PrefetchHint::Nothing;
