@@ -461,8 +461,7 @@ fn new_calendar(network: &Network, sources: &Sources) -> Calendar {
     let total = sources.receivers as usize + network.flows.len();
     let bits: u128 = network.links.iter().map(|link| u128::from(link.rate_bit_s)).sum();
     let gap = TYPICAL_BYTES * 8 * 1_000_000_000 / bits.max(1);
-    let gap = Span::try_from(gap).unwrap_or(Span::MAX).clamp(1, 1 << 20);
-    Calendar::new(total, network.links.len().max(64), gap)
+    Calendar::new(total, network.links.len().max(64), Span::try_from(gap).unwrap_or(Span::MAX))
 }
 
 fn invalid(why: String) -> RunError {

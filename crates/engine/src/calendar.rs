@@ -29,8 +29,8 @@ const LOOKED_AHEAD_EVENTS: u64 = 12;
 const MAX_BUCKETS_PER_EVENT: u64 = 3;
 /// Largest width of a bucket, as a power of two [ns].
 const MAX_SHIFT: u32 = 20;
-/// The width of buckets is reviewed each so many events, or each so many as there are sources: entering all pending
-/// events anew costs less than serving these did.
+/// The width of buckets is reviewed after so many events, or as many as there are sources if these are more: entering
+/// all pending events anew costs less than serving these did.
 const MIN_EVENTS_OF_REVIEW: usize = 1 << 10;
 
 /// Time and neighbours of a source: all are read together, so they share a cache line.
@@ -46,6 +46,11 @@ struct CalendarEntry {
 
 /// The entry of a source that is not pending.
 const EMPTY_ENTRY: CalendarEntry = CalendarEntry { due: NEVER, next: DETACHED, last: NO_SOURCE };
+
+/// The width of a bucket that suits events some `gap` ns apart, as a power of two [ns].
+fn shift_of_width(gap: Span) -> u32 {
+    gap.max(1).ilog2().min(MAX_SHIFT)
+}
 
 /// Pending events by source.
 #[derive(Debug, Default)]
@@ -86,7 +91,7 @@ impl Calendar {
         let block_shift = slots.trailing_zeros() - 1;
         let review_every = sources.max(MIN_EVENTS_OF_REVIEW) as u64;
         Self {
-            shift: 63 - gap.max(1).leading_zeros(),
+            shift: shift_of_width(gap),
             mask: slots - 1,
             current: 0,
             next_block: 1 << block_shift,
@@ -318,7 +323,7 @@ impl Calendar {
         let gap = (now - self.reviewed_at) / self.review_every;
         let width = 1 << self.shift;
         if width > gap || width * MAX_BUCKETS_PER_EVENT < gap {
-            let shift = gap.max(1).ilog2().min(MAX_SHIFT);
+            let shift = shift_of_width(gap);
             if shift != self.shift {
                 self.set_width(shift, now);
             }

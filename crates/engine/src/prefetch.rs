@@ -15,8 +15,8 @@ use crate::route::{FIRST_SHARED, LOCAL_DELIVERY};
 use trunkline_packet::PacketId;
 use trunkline_units::prefetch;
 
-/// Stages of a hint, one entry each.
-const PREFETCH_STAGES: usize = 16;
+/// Newest hints, of which the oldest that is moved has age 8; a power of two, so that places need no division.
+const HINTS_IN_PROGRESS: usize = 16;
 /// Of networks of more links all is fetched ahead.
 const MIN_PREFETCHED_LINKS: usize = 2_000;
 /// Of other networks, where there are so many flows, what the next packets of a wire need is. With fewer the
@@ -74,7 +74,7 @@ pub(crate) enum PrefetchReach {
 pub(crate) struct PrefetchPipeline {
     /// The part that is worth fetching, by the size of the network.
     pub reach: PrefetchReach,
-    hints: [PrefetchHint; PREFETCH_STAGES],
+    hints: [PrefetchHint; HINTS_IN_PROGRESS],
     newest: usize,
     /// Of [`PrefetchReach::Wires`], the agents of each flow, without the rest of its plan.
     agents: Box<[FlowAgents]>,
@@ -101,7 +101,7 @@ impl PrefetchPipeline {
             agents: known.iter().map(|plan| plan.agents).collect(),
             fetches_without_headers: flows.len() <= MAX_FLOWS_WITHOUT_HEADERS,
             next_packets: vec![NO_PACKET; if known.is_empty() { 0 } else { links }].into(),
-            hints: [PrefetchHint::Nothing; PREFETCH_STAGES],
+            hints: [PrefetchHint::Nothing; HINTS_IN_PROGRESS],
             newest: 0,
         }
     }
@@ -123,23 +123,24 @@ impl PrefetchPipeline {
         } else {
             PrefetchHint::Nothing
         };
-        self.hints[newest % PREFETCH_STAGES] = hint;
+        self.hints[newest % HINTS_IN_PROGRESS] = hint;
         self.move_hint(hosts, 1);
         self.move_hint(hosts, 2);
         self.move_hint(hosts, 3);
         self.move_hint(hosts, 4);
+        // A packet and its flow are seldom in any cache: each has two events to come.
         self.move_hint(hosts, 6);
         self.move_hint(hosts, 8);
     }
 
     #[inline(always)]
     fn move_hint<O: Observer>(&mut self, hosts: &Hosts<O>, age: usize) {
-        let place = self.newest.wrapping_sub(age) % PREFETCH_STAGES;
+        let place = self.newest.wrapping_sub(age) % HINTS_IN_PROGRESS;
         let hint = self.hints[place];
         self.hints[place] = Self::advance(hosts, age, hint);
     }
 
-    /// Fetches the next place of a hint of some age. The place it reads was fetched one event ago.
+    /// Fetches the next place of a hint of some age. The place it reads was fetched one event ago or two.
     #[inline(always)]
     fn advance<O: Observer>(hosts: &Hosts<O>, age: usize, hint: PrefetchHint) -> PrefetchHint {
         match (age, hint) {

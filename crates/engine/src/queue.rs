@@ -20,13 +20,13 @@ pub struct QueueLimit {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct QueueCounters {
-    /// Sum of the times from joining to first bit sent [ns]. Waits of a FIFO are counted in advance:
-    /// those of a few million packets at a slow link do not fit 64 bits.
-    pub wait: i128,
     /// Packets let in.
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
+    /// Sum of the times from joining to first bit sent [ns]. Waits of a FIFO are counted in advance:
+    /// those of a few million packets at a slow link do not fit 64 bits.
+    pub wait: i128,
     /// Longest such time [ns].
     pub wait_max: Span,
     /// Maximum number of packets waiting at once.
