@@ -45,7 +45,7 @@ impl<O: Observer> Hosts<O> {
         };
         let (sends, bytes, rtt) =
             (session.sender.wake(self.plane.clock.now), session.bytes, session.sender.rtt());
-        self.plane.clock.calendar.schedule(plan.wakes[0], session.sender.wakes_at());
+        self.plane.clock.schedule(plan.wakes[0], session.sender.wakes_at());
         if !sends {
             return;
         }
@@ -91,7 +91,7 @@ impl<O: Observer> Hosts<O> {
         let report = receiver.report(self.plane.clock.now);
         let due = receiver.due();
         if due != NEVER {
-            self.plane.clock.calendar.schedule(plan.wakes[1], due);
+            self.plane.clock.schedule(plan.wakes[1], due);
         }
         let Some(Feedback { echo, received_rate, loss_rate }) = report else { return };
         let totals = &mut self.plane.measured.totals[flow as usize];
@@ -122,6 +122,6 @@ impl<O: Observer> Hosts<O> {
             return self.take_media_report(report, agent);
         };
         sender.on_feedback(&feedback, self.plane.clock.now);
-        self.plane.clock.calendar.schedule(plan.wakes[0], sender.wakes_at());
+        self.plane.clock.schedule(plan.wakes[0], sender.wakes_at());
     }
 }

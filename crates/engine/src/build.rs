@@ -43,7 +43,7 @@ use trunkline_packet::{flag, Arena, Cause, Ecn};
 use trunkline_units::{RandomStream, Span, Time, NEVER};
 
 /// Bytes of a typical packet, to guess how often a loaded link has an event.
-const TYPICAL_BYTES: u128 = 600;
+pub(crate) const TYPICAL_BYTES: u128 = 600;
 
 impl<O: Observer> Simulation<O> {
     /// Prepares a run of `network` with `seed`.
@@ -53,10 +53,29 @@ impl<O: Observer> Simulation<O> {
     pub fn new(network: &Network, seed: u64, observer: O) -> Result<Self, RunError> {
         check_indices(network)?;
         let mut simulation = Self::new_unarmed(network, seed, observer, initial_routes(network))?;
-        simulation.arm(network);
-        let Hosts { flows, plane, .. } = &mut simulation.hosts;
-        plane.find_event_free_hops(network, flows, O::ACTIVE);
+        simulation.choose_visits(network);
+        simulation.begin(network);
         Ok(simulation)
+    }
+
+    /// Prepares a run in which nodes are visited, worth it or not.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and if that is not possible.
+    pub(crate) fn with_visits(network: &Network, seed: u64, observer: O) -> Result<Self, RunError> {
+        check_indices(network)?;
+        let mut simulation = Self::new_unarmed(network, seed, observer, initial_routes(network))?;
+        if !simulation.keep_events_by_node(network) {
+            return Err(invalid("its nodes cannot serve their events in a row".into()));
+        }
+        simulation.begin(network);
+        Ok(simulation)
+    }
+
+    fn begin(&mut self, network: &Network) {
+        self.arm(network);
+        let Hosts { flows, plane, .. } = &mut self.hosts;
+        plane.find_event_free_hops(network, flows, O::ACTIVE);
     }
 
     /// Prepares a run in which each hop has an event, as regions need it, and in which no event is due
@@ -130,15 +149,16 @@ impl<O: Observer> Simulation<O> {
             sampler: ProbeSampler::new(&network.probes),
             lookahead: PrefetchPipeline::new(network.links.len(), &hosts.flows),
             census: Vec::new(),
+            census_changes: None,
             hosts,
         })
     }
 
     /// Schedules the first event of every source that has one here.
     pub(crate) fn arm(&mut self, network: &Network) {
-        let calendar = &mut self.hosts.plane.clock.calendar;
-        calendar.schedule(END_SOURCE, network.run.duration_ns);
-        calendar.schedule(WARM_UP_SOURCE, network.run.warmup_ns);
+        let clock = &mut self.hosts.plane.clock;
+        clock.schedule(END_SOURCE, network.run.duration_ns);
+        clock.schedule(WARM_UP_SOURCE, network.run.warmup_ns);
         self.arm_census();
         self.arm_recovery();
         self.arm_control();
@@ -168,7 +188,7 @@ impl<O: Observer> Hosts<O> {
             };
             // One whose start was put off beyond its stop never begins.
             if first < plan.stop {
-                plane.clock.calendar.schedule(plan.wakes[end], first);
+                plane.clock.schedule(plan.wakes[end], first);
             }
         }
     }
@@ -451,6 +471,7 @@ fn new_clock(network: &Network, of_each: [u32; 3]) -> Clock {
     Clock {
         now: 0,
         calendar: new_calendar(network, &sources),
+        by_node: None,
         sources,
         events: 0,
         untimed_before: event_free_before(network, of_each),

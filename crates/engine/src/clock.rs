@@ -5,6 +5,7 @@
 //! and the calendar's (time, source) order, so it depends on the network alone.
 
 use crate::calendar::{Calendar, Source};
+use crate::node_events::EventsByNode;
 use trunkline_units::{Time, NEVER};
 
 /// First source numbers of each kind, in the order they are served at one instant.
@@ -31,7 +32,9 @@ pub(crate) const CENSUS_SOURCE: Source = 3;
 #[derive(Debug)]
 pub(crate) struct Clock {
     pub now: Time,
+    /// Of all sources, or, where events are kept by node, of the nodes.
     pub calendar: Calendar,
+    pub by_node: Option<Box<EventsByNode>>,
     pub sources: Sources,
     /// Events so far, those that a hop did without included.
     pub events: u64,
@@ -41,42 +44,76 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    /// Makes `source` due at `at`, moving a pending event.
+    #[inline(always)]
+    pub fn schedule(&mut self, source: Source, at: Time) {
+        match &mut self.by_node {
+            None => self.calendar.schedule(source, at),
+            Some(events) => events.schedule(&mut self.calendar, source, at),
+        }
+    }
+
+    /// Removes the pending event of `source`, if any.
+    #[inline(always)]
+    pub fn cancel(&mut self, source: Source) {
+        match &mut self.by_node {
+            None => self.calendar.cancel(source),
+            Some(events) => events.cancel(&mut self.calendar, source),
+        }
+    }
+
+    /// When `source` is due; `NEVER` if it is not pending.
+    #[inline(always)]
+    #[must_use]
+    pub fn due(&self, source: Source) -> Time {
+        match &self.by_node {
+            None => self.calendar.due(source),
+            Some(events) => events.due(source),
+        }
+    }
+
     /// Schedules the next arrival by a link.
     #[inline(always)]
     pub fn schedule_arrival(&mut self, link: u32, at: Time) {
-        self.calendar.schedule(self.sources.arrivals + link, at);
+        match &mut self.by_node {
+            None => self.calendar.schedule(self.sources.arrivals + link, at),
+            Some(events) => events.schedule_arrival(&mut self.calendar, link, at),
+        }
     }
 
     /// The same where no arrival by the link is due.
     #[inline(always)]
     pub fn schedule_new_arrival(&mut self, link: u32, at: Time) {
-        self.calendar.schedule_new(self.sources.arrivals + link, at);
+        match &mut self.by_node {
+            None => self.calendar.schedule_new(self.sources.arrivals + link, at),
+            Some(events) => events.schedule_arrival(&mut self.calendar, link, at),
+        }
     }
 
     /// Schedules the end of a link's transmission, or the next time at which its port may send.
     #[inline(always)]
     pub fn schedule_transmitter(&mut self, link: u32, at: Time) {
-        self.calendar.schedule(self.sources.transmitters + link, at);
+        self.schedule(self.sources.transmitters + link, at);
     }
 
     /// The end of a link's transmission has no event any more.
     #[inline(always)]
     pub fn cancel_transmitter(&mut self, link: u32) {
-        self.calendar.cancel(self.sources.transmitters + link);
+        self.cancel(self.sources.transmitters + link);
     }
 
     /// No arrival by the link is due any more.
     pub fn cancel_arrival(&mut self, link: u32) {
-        self.calendar.cancel(self.sources.arrivals + link);
+        self.cancel(self.sources.arrivals + link);
     }
 
     /// Schedules an event of recovery, or none at [`NEVER`].
     pub fn schedule_recovery(&mut self, number: u32, at: Time) {
         let source = self.sources.recovery + number;
         if at == NEVER {
-            self.calendar.cancel(source);
+            self.cancel(source);
         } else {
-            self.calendar.schedule(source, at);
+            self.schedule(source, at);
         }
     }
 
@@ -84,8 +121,8 @@ impl Clock {
     #[inline(always)]
     pub fn bring_forward(&mut self, source: Source, at: Time) {
         // Of one that is not set the calendar is not read.
-        if at != NEVER && at < self.calendar.due(source) {
-            self.calendar.schedule(source, at);
+        if at != NEVER && at < self.due(source) {
+            self.schedule(source, at);
         }
     }
 }

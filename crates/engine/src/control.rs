@@ -483,9 +483,9 @@ impl<O: Observer> Simulation<O> {
         }
         let source = self.hosts.plane.clock.sources.control + index;
         if due == NEVER {
-            self.hosts.plane.clock.calendar.cancel(source);
-        } else if due != self.hosts.plane.clock.calendar.due(source) {
-            self.hosts.plane.clock.calendar.schedule(source, due.max(self.hosts.plane.clock.now));
+            self.hosts.plane.clock.cancel(source);
+        } else if due != self.hosts.plane.clock.due(source) {
+            self.hosts.plane.clock.schedule(source, due.max(self.hosts.plane.clock.now));
         }
         let notices = self.control.as_mut().map(|control| std::mem::take(&mut control.notices));
         for notice in notices.into_iter().flatten() {

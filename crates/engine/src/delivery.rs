@@ -327,7 +327,7 @@ impl<O: Observer> Hosts<O> {
         totals.sent_bytes += u64::from(bytes);
         let packet = plan.data_packet(flow, number as u32, bytes, self.plane.clock.now);
         if next != NEVER {
-            self.plane.clock.calendar.schedule(self.plane.clock.sources.senders + flow, next);
+            self.plane.clock.schedule(self.plane.clock.sources.senders + flow, next);
         }
         self.send(plan.src, packet);
     }
@@ -360,7 +360,7 @@ impl<O: Observer> Hosts<O> {
             timer = timer.min(self.time_server(flow, plan, agent));
         }
         if timer != NEVER {
-            self.plane.clock.calendar.schedule(plan.wakes[1], timer);
+            self.plane.clock.schedule(plan.wakes[1], timer);
         }
     }
 }

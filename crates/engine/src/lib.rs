@@ -36,6 +36,8 @@ mod measurements;
 mod media;
 mod mpls;
 pub mod network;
+mod node_events;
+mod node_visits;
 pub mod observer;
 pub mod panic;
 mod partition;
@@ -83,6 +85,16 @@ pub fn run(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Vec<Table>, RunError> {
     run_watched(network, seed, &|_| interrupted())
+}
+
+/// Runs as [`run`] does, with nodes that serve their events in a row even where that costs time.
+///
+/// # Errors
+/// See [`RunError`]; a network whose nodes cannot do so is invalid.
+pub fn run_by_node(network: &Network, seed: u64) -> Result<Vec<Table>, RunError> {
+    let mut simulation = Simulation::with_visits(network, seed, observer::NoObserver)?;
+    simulation.run(&|_| false)?;
+    simulation.finish().map(|(tables, _)| tables)
 }
 
 /// Runs as [`run`] does; `stops_at` is asked now and then, at the simulated time, whether to stop.

@@ -55,7 +55,7 @@ pub enum OnwardHop {
     /// Each is offered at once to the queue that it will join there, if no other packet can.
     EventFree,
     /// Each has an event when it reaches the far end; the port makes the choices due by then if no other
-    /// packet is on the wire.
+    /// packet is on the wire, or those due by the begin of a visit.
     CatchesUp,
 }
 

@@ -74,7 +74,7 @@ impl<O: Observer> Hosts<O> {
         }
         let media_packet = session.encoder.take_packet(reference, now);
         let wakes_at = session.encoder.wakes_at();
-        self.plane.clock.calendar.schedule(plan.wakes[0], wakes_at);
+        self.plane.clock.schedule(plan.wakes[0], wakes_at);
         let Some(media_packet) = media_packet else { return };
         let totals = &mut self.plane.measured.totals[flow as usize];
         let number = totals.sent_packets as u32;
@@ -105,7 +105,7 @@ impl<O: Observer> Hosts<O> {
         if session.report_due == NEVER {
             session.report_due = now + REPORT_INTERVAL;
             let due = session.report_due;
-            self.plane.clock.calendar.schedule(plan.wakes[1], due);
+            self.plane.clock.schedule(plan.wakes[1], due);
         }
     }
 

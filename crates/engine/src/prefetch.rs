@@ -76,6 +76,7 @@ pub(crate) struct PrefetchPipeline {
     pub reach: PrefetchReach,
     hints: [PrefetchHint; HINTS_IN_PROGRESS],
     newest: usize,
+    upcoming_nodes: [u32; 2],
     /// Of [`PrefetchReach::Wires`], the agents of each flow, without the rest of its plan.
     agents: Box<[FlowAgents]>,
     /// Of the same, the packet that comes next on each wire, as seen at the arrival before: it is known without
@@ -103,6 +104,23 @@ impl PrefetchPipeline {
             next_packets: vec![NO_PACKET; if known.is_empty() { 0 } else { links }].into(),
             hints: [PrefetchHint::Nothing; HINTS_IN_PROGRESS],
             newest: 0,
+            upcoming_nodes: [0; 2],
+        }
+    }
+
+    /// Takes in the node of a visit to come: its record is fetched, then its links.
+    pub fn fetch_visit_ahead<O: Observer>(&mut self, hosts: &mut Hosts<O>) {
+        let Some(number) = hosts.plane.clock.calendar.peek_upcoming() else { return };
+        let Some(node) = number.checked_sub(1) else { return };
+        let Some(events) = &hosts.plane.clock.by_node else { return };
+        let [first, second] = self.upcoming_nodes;
+        self.upcoming_nodes = [node, first];
+        events.fetch_record(node);
+        events.fetch_places(first);
+        for place in events.places_of(second) {
+            let link = events.link_at(place);
+            hosts.plane.ports.links[link as usize].fetch_arrival();
+            self.enter_hint(hosts, PrefetchHint::Arrival(link));
         }
     }
 
@@ -110,8 +128,6 @@ impl PrefetchPipeline {
     pub fn fetch_ahead<O: Observer>(&mut self, hosts: &mut Hosts<O>) {
         let Some(source) = hosts.plane.clock.calendar.peek_upcoming() else { return };
         let arrival = source.wrapping_sub(hosts.plane.clock.sources.arrivals);
-        let newest = self.newest.wrapping_add(1);
-        self.newest = newest;
         let hint = if let Some(link) = hosts.plane.ports.links.get(arrival as usize) {
             link.fetch_arrival();
             PrefetchHint::Arrival(arrival)
@@ -123,6 +139,13 @@ impl PrefetchPipeline {
         } else {
             PrefetchHint::Nothing
         };
+        self.enter_hint(hosts, hint);
+    }
+
+    #[inline(always)]
+    fn enter_hint<O: Observer>(&mut self, hosts: &Hosts<O>, hint: PrefetchHint) {
+        let newest = self.newest.wrapping_add(1);
+        self.newest = newest;
         self.hints[newest % HINTS_IN_PROGRESS] = hint;
         self.move_hint(hosts, 1);
         self.move_hint(hosts, 2);

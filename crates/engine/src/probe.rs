@@ -92,7 +92,7 @@ impl ProbeSampler {
     pub(crate) fn arm(&self, clock: &mut Clock) {
         for (index, probe) in (0..).zip(&self.probes) {
             if let Some(probe) = probe {
-                clock.calendar.schedule(clock.sources.probes + index, probe.step_ns);
+                clock.schedule(clock.sources.probes + index, probe.step_ns);
             }
         }
     }
@@ -115,7 +115,7 @@ impl ProbeSampler {
         self.time.push(hosts.plane.clock.now as i64);
         self.value.push(value);
         let clock = &mut hosts.plane.clock;
-        clock.calendar.schedule(clock.sources.probes + index, clock.now + probe.step_ns);
+        clock.schedule(clock.sources.probes + index, clock.now + probe.step_ns);
     }
 
     /// Takes the samples that are due when the run ends.

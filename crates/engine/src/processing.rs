@@ -94,7 +94,7 @@ impl<O: Observer> DataPlane<O> {
         let processor_state = &mut self.stages.processors[processor as usize];
         let &Reverse((due, _, id)) = processor_state.packets.peek()?;
         if due > self.clock.now {
-            self.clock.calendar.schedule(self.clock.sources.stages + processor, due);
+            self.clock.schedule(self.clock.sources.stages + processor, due);
             return None;
         }
         let node = processor_state.node;

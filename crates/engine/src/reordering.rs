@@ -55,7 +55,7 @@ impl<O: Observer> DataPlane<O> {
         late.held.push_back((due, departure));
         if late.held.len() == 1 {
             let source = self.clock.sources.stages + self.stages.processors.len() as u32 + stage;
-            self.clock.calendar.schedule(source, due);
+            self.clock.schedule(source, due);
         }
         true
     }
@@ -68,7 +68,7 @@ impl<O: Observer> DataPlane<O> {
         let link = late.link;
         if due > self.clock.now {
             let source = self.clock.sources.stages + self.stages.processors.len() as u32 + stage;
-            self.clock.calendar.schedule(source, due);
+            self.clock.schedule(source, due);
             return None;
         }
         late.held.pop_front();

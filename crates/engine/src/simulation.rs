@@ -5,6 +5,7 @@ use crate::calendar::Source;
 use crate::clock::{Sources, CENSUS_SOURCE, WARM_UP_SOURCE, WINDOW_SOURCE};
 use crate::control::ControlPlane;
 use crate::hosts::Hosts;
+use crate::node_visits::CensusChanges;
 use crate::observer::Observer;
 use crate::panic::catch_panic;
 use crate::prefetch::{PrefetchPipeline, PrefetchReach};
@@ -89,7 +90,12 @@ impl std::error::Error for RunError {}
 pub(crate) const EVENTS_BETWEEN_STOP_CHECKS: u64 = 0x10000;
 
 /// Counts of a run.
-const CENSUS_COUNT: Time = 1000;
+pub(crate) const CENSUS_COUNT: Time = 1000;
+
+/// When the packets of a run of some length are counted for the `number`th time, from 1.
+pub(crate) fn census_time(run: Time, number: u64) -> Time {
+    (u128::from(run) * u128::from(number) / u128::from(CENSUS_COUNT)) as Time
+}
 
 /// Bounds of a run, and what its errors name.
 #[derive(Debug)]
@@ -111,6 +117,8 @@ pub struct Simulation<O> {
     pub(crate) lookahead: PrefetchPipeline,
     /// Packets in the network at equal distances in time.
     pub(crate) census: Vec<u64>,
+    /// The same as changes, where nodes are visited.
+    pub(crate) census_changes: Option<CensusChanges>,
     pub(crate) hosts: Hosts<O>,
 }
 
@@ -125,6 +133,9 @@ impl<O: Observer> Simulation<O> {
     }
 
     fn serve(&mut self, stops_at: &dyn Fn(Time) -> bool) -> Result<(), RunError> {
+        if self.hosts.plane.clock.by_node.is_some() {
+            return self.visit_nodes(stops_at);
+        }
         let mut at_once = 0;
         while let Some((at, source)) = self.hosts.plane.clock.calendar.pop() {
             let clock = &mut self.hosts.plane.clock;
@@ -137,11 +148,8 @@ impl<O: Observer> Simulation<O> {
             }
             let clock = &mut self.hosts.plane.clock;
             clock.events += 1;
-            if clock.events >= self.limits.next_question {
-                self.limits.next_question = clock.events + EVENTS_BETWEEN_STOP_CHECKS;
-                if stops_at(at) {
-                    return Err(self.interruption_error());
-                }
+            if self.is_time_to_ask() && stops_at(at) {
+                return Err(self.interruption_error());
             }
             if self.lookahead.reach == PrefetchReach::Events {
                 self.lookahead.fetch_ahead(&mut self.hosts);
@@ -170,6 +178,36 @@ impl<O: Observer> Simulation<O> {
             }
         }
         Ok(())
+    }
+
+    /// Whether so many events have been served since the last time that the caller is asked again whether to stop.
+    #[inline(always)]
+    pub(crate) fn is_time_to_ask(&mut self) -> bool {
+        let events = self.hosts.plane.clock.events;
+        let asks = events >= self.limits.next_question;
+        if asks {
+            self.limits.next_question = events + EVENTS_BETWEEN_STOP_CHECKS;
+        }
+        asks
+    }
+
+    /// Serves an event that concerns the whole network. True: `run` ends.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn serve_common(&mut self, at: Time, source: Source) -> bool {
+        let clock = &mut self.hosts.plane.clock;
+        clock.now = at;
+        clock.events += 1;
+        let probes = clock.sources.probes;
+        if source >= probes {
+            self.sampler.sample(&mut self.hosts, source - probes);
+        } else if self.serve_rare(source) {
+            return true;
+        }
+        if !self.hosts.plane.notices.is_empty() {
+            self.settle_notices();
+        }
+        false
     }
 
     /// Serves an event that few runs have, or have once. True: `run` ends.
@@ -206,11 +244,13 @@ impl<O: Observer> Simulation<O> {
     }
 
     pub(crate) fn arm_census(&mut self) {
-        let next = u128::from(self.limits.end) * (self.census.len() as u128 + 1)
-            / u128::from(CENSUS_COUNT);
+        if self.census_changes.is_some() {
+            return;
+        }
+        let next = census_time(self.limits.end, self.census.len() as u64 + 1);
         let clock = &mut self.hosts.plane.clock;
         // A run of fewer nanoseconds than counts has several at once: one is enough.
-        clock.calendar.schedule(CENSUS_SOURCE, (next as Time).max(clock.now + 1));
+        clock.schedule(CENSUS_SOURCE, next.max(clock.now + 1));
     }
 
     #[cold]
@@ -226,7 +266,7 @@ impl<O: Observer> Simulation<O> {
     }
 
     #[cold]
-    fn event_storm_error(&self, source: Source) -> RunError {
+    pub(crate) fn event_storm_error(&self, source: Source) -> RunError {
         let plane = &self.hosts.plane;
         let Sources { stages, transmitters, arrivals, senders, receivers, .. } =
             plane.clock.sources;

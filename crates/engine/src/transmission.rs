@@ -3,8 +3,8 @@
 //! The end of a transmission is known when it begins, so the packet is put on the wire at once. Where the
 //! choice of the next packet cannot be noticed before that one arrives ([`OnwardHop::CatchesUp`]), no end
 //! has an event: the port makes the choices that are due when a packet joins it and when the last one on its
-//! wire arrives. While packets wait, one that it sent is on its way, so no choice comes too late. Elsewhere an
-//! end has an event if another packet waits for it; else the port detects at its next packet that it has
+//! wire arrives, or when a visit to the far end begins (`node_visits.rs`). While packets wait, one that it sent is on
+//! its way, so no choice comes too late. Elsewhere an end has an event if another packet waits for it; else the port detects at its next packet that it has
 //! been idle.
 
 use crate::classful::{DiscardedPacket, NextTransmission};

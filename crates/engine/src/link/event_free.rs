@@ -41,9 +41,10 @@ impl Link {
     }
 
     /// The first of them arrives at `now`: those before it are forgotten.
+    // They left before it did; what has left since, the near end finds in its own time.
     #[cold]
     pub fn arrive(&mut self, now: Time) {
-        self.drain(now);
+        self.drain(now - self.delay);
         self.wire.forget_to(self.forwarded);
         self.forwarded = self.forwarded.wrapping_add(1);
     }

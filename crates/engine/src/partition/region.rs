@@ -60,6 +60,11 @@ pub(crate) struct Region {
 }
 
 impl Region {
+    /// Whether there are others.
+    pub fn is_part(&self) -> bool {
+        !self.of_node.is_empty()
+    }
+
     /// Whether it is the entire network or the first region: events that all regions serve count there.
     pub fn is_first(&self) -> bool {
         self.number == 0

@@ -236,6 +236,7 @@ fn run_regions<O: Observer>(
                         control.restrict_to_region(cut.news);
                     }
                     sampler.keep_probes(hosts, |node| of_node[node as usize] == region);
+                    simulation.choose_visits(network);
                     simulation.arm(network);
                     Ok(simulation)
                 });
@@ -296,7 +297,7 @@ fn serve<O: Observer>(
         until = cut.end_of_window(until).min(network.run.duration_ns);
         let reads_counts = cut.reads_counts_at(until);
         state = state.and_then(|mut simulation| {
-            simulation.hosts.plane.clock.calendar.schedule(WINDOW_SOURCE, until);
+            simulation.hosts.plane.clock.schedule(WINDOW_SOURCE, until);
             simulation.run(&|_| interrupted()).map(|()| simulation)
         });
         match &mut state {

@@ -202,8 +202,8 @@ impl<O: Observer> Hosts<O> {
         let next = workload_state.next_at_end(end);
         let source = self.flows[workload_state.flow as usize].wakes[end];
         match next {
-            NEVER => self.plane.clock.calendar.cancel(source),
-            next => self.plane.clock.calendar.schedule(source, next.max(now)),
+            NEVER => self.plane.clock.cancel(source),
+            next => self.plane.clock.schedule(source, next.max(now)),
         }
     }
 

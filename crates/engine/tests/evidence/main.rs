@@ -11,6 +11,7 @@ mod echo;
 mod event_free_hops;
 mod headers_on_wires;
 mod mpls;
+mod node_visits;
 mod ns2;
 mod partition;
 mod partition_signalling;
