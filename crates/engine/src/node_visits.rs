@@ -7,9 +7,10 @@
 //! two nodes, so the results are those of all events in the order of time, byte for byte.
 //!
 //! Differs: a limit of events at one instant holds for each node.
-//! Absent: observers, failures, protocols of routers, processing at nodes, wires that reorder, accounts of paths (the
-//! jitter of a path depends on the order of packets that end at several nodes), transfers, handshakes and interactive
-//! media; a link without delay. These take all events in the order of time.
+//! Failures, repairs and probes concern the network: no visit goes beyond the next of them.
+//! Absent: observers, protocols of routers, processing at nodes, wires that reorder, accounts of paths (the jitter of a
+//! path depends on the order of packets that end at several nodes), transfers, handshakes, datagrams whose rate heeds
+//! congestion; a link without delay. These take all events in the order of time.
 
 use crate::build::TYPICAL_BYTES;
 use crate::clock::Sources;
@@ -75,11 +76,17 @@ impl CensusChanges {
     /// The part of a run that a visit begins in, which no visit before began behind.
     #[inline(always)]
     fn find_part(&mut self, begin: Time) -> (usize, Time) {
-        while begin >= self.behind {
+        while begin >= self.behind && self.part + 1 < self.changes.len() {
             self.part += 1;
             self.behind = self.end_of(self.part);
         }
         (self.part, self.behind)
+    }
+
+    /// In a part of the run, there were so many packets before an event or several, and so many after.
+    #[inline(always)]
+    fn add(&mut self, part: usize, before: usize, after: usize) {
+        self.changes[part] += after as i64 - before as i64;
     }
 
     /// Packets in the network at the end of each part but the last, at which the run ends.
@@ -123,11 +130,11 @@ impl<O: Observer> Simulation<O> {
 
     /// Whether packets and timers touch the state of one node each, and nothing but counts is common.
     fn can_visit_nodes(&self, network: &Network) -> bool {
-        let Sources { recovery, probes, .. } = self.hosts.plane.clock.sources;
+        let Sources { control, probes, .. } = self.hosts.plane.clock.sources;
         let plain_flows = self.hosts.flows.iter().all(|plan| {
             matches!(plan.agents, FlowAgents::Tcp(_) | FlowAgents::Udp(_)) && plan.mark == 0
         });
-        recovery == probes
+        control == probes
             && plain_flows
             && self.hosts.plane.measured.path_accounts.is_none()
             && network.links.iter().all(|link| link.delay_ns > 0)
@@ -141,11 +148,18 @@ impl<O: Observer> Simulation<O> {
             let Some(events) = &mut clock.by_node else { return Ok(()) };
             let Some((begin, number)) = clock.calendar.pop() else { return Ok(()) };
             if number == COMMON {
-                let source = events.take_common(&mut clock.calendar);
-                if source.is_some_and(|source| self.serve_common(begin, source)) {
-                    if let Some(changes) = &self.census_changes {
-                        self.census = changes.counts();
+                let Some(source) = events.take_common(&mut clock.calendar) else { return Ok(()) };
+                let packets = self.hosts.plane.arena.live();
+                let ends = self.serve_common(begin, source);
+                if let Some(census) = &mut self.census_changes {
+                    // A failure loses packets.
+                    let (part, _) = census.find_part(begin);
+                    census.add(part, packets, self.hosts.plane.arena.live());
+                    if ends {
+                        self.census = census.counts();
                     }
+                }
+                if ends {
                     return Ok(());
                 }
                 continue;
@@ -183,7 +197,7 @@ impl<O: Observer> Simulation<O> {
             if at >= stop {
                 if let Some(census) = &mut self.census_changes {
                     let before = std::mem::replace(&mut packets, self.hosts.plane.arena.live());
-                    census.changes[part] += packets as i64 - before as i64;
+                    census.add(part, before, packets);
                 }
                 if at >= end {
                     events.end_visit(&mut clock.calendar, node, at);
