@@ -90,6 +90,15 @@ impl Clock {
         }
     }
 
+    /// The same for the link whose arrival is being served.
+    #[inline(always)]
+    pub fn schedule_following_arrival(&mut self, link: u32, at: Time) {
+        match &mut self.by_node {
+            None => self.calendar.schedule_new(self.sources.arrivals + link, at),
+            Some(events) => events.set_arrival(link, at),
+        }
+    }
+
     /// Schedules the end of a link's transmission, or the next time at which its port may send.
     #[inline(always)]
     pub fn schedule_transmitter(&mut self, link: u32, at: Time) {

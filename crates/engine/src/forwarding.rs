@@ -44,7 +44,7 @@ impl<O: Observer> DataPlane<O> {
             // The entries behind were written a delay of the link ago: a line of them is asked for before the first
             // of it is read.
             link.wire.fetch(head.wrapping_add(ENTRIES_AHEAD.min(link.wire.len())));
-            self.clock.schedule_new_arrival(index as u32, due);
+            self.clock.schedule_following_arrival(index as u32, due);
         }
         let to = link.to;
         if departure.packet.has_header() {

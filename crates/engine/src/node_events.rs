@@ -185,7 +185,13 @@ impl EventsByNode {
     /// Takes out the next arrival by a link.
     #[inline(always)]
     pub fn take_arrival(&mut self, link: u32) {
-        self.arrivals[self.places[link as usize].0 as usize] = NEVER;
+        self.set_arrival(link, NEVER);
+    }
+
+    /// Makes the next arrival by a link to the node that is visited due at `at`.
+    #[inline(always)]
+    pub fn set_arrival(&mut self, link: u32, at: Time) {
+        self.arrivals[self.places[link as usize].0 as usize] = at;
     }
 
     /// Takes out the earliest timer of a node, `source`.
