@@ -270,10 +270,18 @@ impl EventsByNode {
         }
     }
 
-    /// A node that is not visited has an event at this time; a visit that comes too early finds none.
+    /// A node has an event at this time.
     #[inline(always)]
     fn bring_forward(&self, calendar: &mut Calendar, node: u32, at: Time) {
-        if node != self.visited && at < calendar.due(node + 1) {
+        if node != self.visited {
+            Self::bring_visit_forward(calendar, node, at);
+        }
+    }
+
+    /// The next visit to a node begins at this time at the latest. If its event is moved, that visit finds none.
+    #[inline(never)]
+    fn bring_visit_forward(calendar: &mut Calendar, node: u32, at: Time) {
+        if at < calendar.due(node + 1) {
             calendar.schedule(node + 1, at);
         }
     }

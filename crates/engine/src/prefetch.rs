@@ -5,7 +5,8 @@
 //! costs a wait of some 100 ns. The calendar gives events some way ahead, and each event moves every
 //! hint by one stage, so that these waits overlap with the events between. Where links stay in the caches and
 //! many flows do not, each arrival instead fetches for those behind it on its wire: it needs no calendar, and
-//! their next events are a whole round of the links away. This changes nothing in the simulation; a wrong hint
+//! their next events are a whole round of the links away. Where nodes serve their events in a row (`node_visits.rs`) the
+//! calendar gives the nodes, of which the links are hints. This changes nothing in the simulation; a wrong hint
 //! costs only its fetch.
 
 use crate::hosts::{FlowAgents, FlowPlan, Hosts};
