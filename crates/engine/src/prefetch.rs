@@ -77,6 +77,7 @@ pub(crate) struct PrefetchPipeline {
     pub reach: PrefetchReach,
     hints: [PrefetchHint; HINTS_IN_PROGRESS],
     newest: usize,
+    /// Nodes of visits to come: the record of the first has been asked for, and the links of the second.
     upcoming_nodes: [u32; 2],
     /// Of [`PrefetchReach::Wires`], the agents of each flow, without the rest of its plan.
     agents: Box<[FlowAgents]>,
