@@ -56,6 +56,17 @@ pub(crate) struct EventsByNode {
     visited: u32,
 }
 
+/// How far ahead of all others each node may serve its events: the shortest delay of the links to it, [`Span::MAX`]
+/// where there is none.
+pub(crate) fn find_look_aheads(nodes: usize, links: &[Link]) -> Vec<Span> {
+    let mut look_aheads = vec![Span::MAX; nodes];
+    for link in links {
+        let shortest = &mut look_aheads[link.to as usize];
+        *shortest = link.delay_ns.min(*shortest);
+    }
+    look_aheads
+}
+
 impl EventsByNode {
     /// Of a network in which nothing is due; `ends` has the nodes of the ends of each flow.
     pub fn new(nodes: usize, links: &[Link], ends: &[[u32; 2]], sources: Sources) -> Self {
@@ -63,8 +74,12 @@ impl EventsByNode {
         order.sort_by_key(|&link| links[link as usize].to);
         // A node that packets come to from nowhere need not be further ahead than others.
         let longest = links.iter().map(|link| link.delay_ns).max().unwrap_or(1);
-        let mut records =
-            vec![NodeRecord { first: 0, end: 0, look_ahead: longest, timer: NOTHING }; nodes];
+        let new_record = |look_ahead: Span| {
+            let look_ahead = look_ahead.min(longest);
+            NodeRecord { first: 0, end: 0, look_ahead, timer: NOTHING }
+        };
+        let mut records: Box<[NodeRecord]> =
+            find_look_aheads(nodes, links).into_iter().map(new_record).collect();
         let mut places = vec![(0, 0); links.len()];
         for (place, &number) in (0..).zip(&order) {
             let link = &links[number as usize];
@@ -74,7 +89,6 @@ impl EventsByNode {
                 record.first = place;
             }
             record.end = place + 1;
-            record.look_ahead = record.look_ahead.min(link.delay_ns);
         }
         let of_ports = links.iter().map(|link| link.from);
         let timer_node: Box<[u32]> = of_ports
@@ -83,7 +97,7 @@ impl EventsByNode {
             .collect();
         Self {
             sources,
-            nodes: records.into(),
+            nodes: records,
             arrivals: vec![NEVER; links.len()].into(),
             links: order.into(),
             places: places.into(),
@@ -239,10 +253,7 @@ impl EventsByNode {
     #[inline(never)]
     pub fn schedule(&mut self, calendar: &mut Calendar, source: Source, at: Time) {
         if self.is_common(source) {
-            let before = std::mem::replace(&mut self.common_due[source as usize], at);
-            self.common.remove(&(before, source));
-            self.common.insert((at, source));
-            return self.enter_common(calendar);
+            return self.schedule_common(calendar, source, at);
         }
         if let Some(link) = self.link_of(source) {
             return self.schedule_arrival(calendar, link, at);
@@ -260,9 +271,7 @@ impl EventsByNode {
     #[inline(never)]
     pub fn cancel(&mut self, calendar: &mut Calendar, source: Source) {
         if self.is_common(source) {
-            let before = std::mem::replace(&mut self.common_due[source as usize], NEVER);
-            self.common.remove(&(before, source));
-            self.enter_common(calendar);
+            self.schedule_common(calendar, source, NEVER);
         } else if let Some(link) = self.link_of(source) {
             self.take_arrival(link);
         } else {
@@ -284,6 +293,16 @@ impl EventsByNode {
         if at < calendar.due(node + 1) {
             calendar.schedule(node + 1, at);
         }
+    }
+
+    /// Makes a common event due at `at`, moving a pending one, or never.
+    fn schedule_common(&mut self, calendar: &mut Calendar, source: Source, at: Time) {
+        let before = std::mem::replace(&mut self.common_due[source as usize], at);
+        self.common.remove(&(before, source));
+        if at != NEVER {
+            self.common.insert((at, source));
+        }
+        self.enter_common(calendar);
     }
 
     fn enter_common(&self, calendar: &mut Calendar) {

@@ -18,7 +18,7 @@ use crate::data_plane::DataPlane;
 use crate::hosts::FlowAgents;
 use crate::link::OnwardHop;
 use crate::network::{Link, Network};
-use crate::node_events::{EventsByNode, COMMON};
+use crate::node_events::{find_look_aheads, EventsByNode, COMMON};
 use crate::observer::Observer;
 use crate::prefetch::PrefetchReach;
 use crate::simulation::{census_time, RunError, Simulation, CENSUS_COUNT};
@@ -32,11 +32,7 @@ const FEW_LINKS: usize = 50;
 
 /// Whether visits of a network are worth their start.
 fn are_visits_worth_it(network: &Network) -> bool {
-    let mut look_ahead = vec![Span::MAX; network.nodes.len()];
-    for link in &network.links {
-        let shortest = &mut look_ahead[link.to as usize];
-        *shortest = link.delay_ns.min(*shortest);
-    }
+    let look_ahead = find_look_aheads(network.nodes.len(), &network.links);
     let bits = |link: &Link| {
         u128::from(link.rate_bit_s) * u128::from(look_ahead[link.to as usize]) / 1_000_000_000
     };
@@ -144,10 +140,16 @@ impl<O: Observer> Simulation<O> {
     /// Runs visit after visit.
     pub(crate) fn visit_nodes(&mut self, stops_at: &dyn Fn(Time) -> bool) -> Result<(), RunError> {
         loop {
-            let clock = &mut self.hosts.plane.clock;
-            let Some(events) = &mut clock.by_node else { return Ok(()) };
-            let Some((begin, number)) = clock.calendar.pop() else { return Ok(()) };
+            let Some((begin, number)) = self.hosts.plane.clock.calendar.pop() else {
+                return Ok(());
+            };
+            if self.is_time_to_ask() && stops_at(begin) {
+                self.hosts.plane.clock.now = begin;
+                return Err(self.interruption_error());
+            }
             if number == COMMON {
+                let clock = &mut self.hosts.plane.clock;
+                let Some(events) = &mut clock.by_node else { return Ok(()) };
                 let Some(source) = events.take_common(&mut clock.calendar) else { return Ok(()) };
                 let packets = self.hosts.plane.arena.live();
                 let ends = self.serve_common(begin, source);
@@ -163,10 +165,6 @@ impl<O: Observer> Simulation<O> {
                     return Ok(());
                 }
                 continue;
-            }
-            if self.is_time_to_ask() && stops_at(begin) {
-                self.hosts.plane.clock.now = begin;
-                return Err(self.interruption_error());
             }
             if self.lookahead.reach == PrefetchReach::Events {
                 self.lookahead.fetch_visit_ahead(&mut self.hosts);
